@@ -1,0 +1,70 @@
+"""Failures as values with names; which of them a retry can mend is decided in `retries`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class PostroomError(Exception):
+    """Base of every error the engine raises or understands."""
+
+
+class Permanent(PostroomError):
+    """Retrying cannot help: the job is dead after this one run."""
+
+
+class Unreadable(Permanent):
+    """A message or event that cannot be read: bad JSON, a wrong field, an unknown type or version."""
+
+
+class NotFound(Permanent):
+    """Something the work refers to does not exist."""
+
+
+class Transient(PostroomError):
+    """Trying again later may help. `retry_after_seconds` is what the provider asked for, if it asked."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class ProviderError(PostroomError):
+    """A provider answered with an HTTP status that is not a success."""
+
+    def __init__(self, status: int, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after_seconds = retry_after_seconds
+
+
+class AlreadyDone(PostroomError):
+    """The effect is there already, so this run changes nothing: its job is complete."""
+
+
+class ConditionFailed(PostroomError):
+    """A conditional write was refused. `old` is the item that stood in its way, None when there is none."""
+
+    def __init__(self, old: Mapping[str, Any] | None) -> None:
+        super().__init__("the condition of a write does not hold")
+        self.old = old
+
+
+class CancelledBecause(PostroomError):
+    """Why one item of a cancelled transaction could not be written.
+
+    `code` is DynamoDB's cancellation reason (`ConditionalCheckFailed`, `TransactionConflict`, ...).
+    Source: docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+
+    def __init__(self, code: str, message: str, old: Mapping[str, Any] | None) -> None:
+        super().__init__(f"{code}: {message}" if message else code)
+        self.code = code
+        self.old = old
+
+
+class TransactionCancelled(PostroomError):
+    """A transaction wrote nothing. `reasons` holds one entry per write, None where the write was fine."""
+
+    def __init__(self, reasons: tuple[CancelledBecause | None, ...]) -> None:
+        super().__init__("the transaction was cancelled")
+        self.reasons = reasons

@@ -1,0 +1,146 @@
+"""Jobs: one subscriber's work on one event, and how an author declares them.
+
+An author writes a pure function from a `Job` to its effect and decorates it with `commit_job` (the effect is
+DynamoDB writes) or `call_job` (the effect is elsewhere). The engine performs the effect, once.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from .errors import NotFound
+from .events import D, Event, EventType
+from .retries import RetryPolicy
+from .storage import Item, Key, Write
+
+P = TypeVar("P")
+Result = Mapping[str, Any]
+"""What a completed job shows its owner: a small JSON object without secrets."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+RETENTION_SECONDS = 45 * 24 * 3600
+"""How long a job's row is kept after its last change: longer than any replay (14 days in a dead-letter queue
+after 14 in the queue), because the row is what makes a replay harmless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Generic[D]):
+    """What a handler function receives: the validated event and the items it asked to load."""
+
+    id: str
+    event: Event[D]
+    attempt: int
+    loaded: Mapping[str, Item | None] = field(default_factory=dict)
+
+    @property
+    def data(self) -> D:
+        return self.event.data
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same on every run of this job: what a provider deduplicates by."""
+        return self.id
+
+    def require(self, name: str) -> Item:
+        """A loaded item. Raises `NotFound` (permanent) when it is not in the table."""
+        item = self.loaded.get(name)
+        if item is None:
+            raise NotFound(f"{name} of {self.event.id} does not exist")
+        return item
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The effect is these writes; they and the job's completion are one atomic commit."""
+
+    writes: Sequence[Write]
+    result: Result = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[P]):
+    """The effect is elsewhere: `fn` gets the provider and returns the job's result.
+
+    It is recorded after the provider said yes, so a crash between repeats it with the same idempotency key.
+    `then` makes writes that are committed together with the record.
+    """
+
+    fn: Callable[[P], Result]
+    then: Sequence[Write] = ()
+
+
+def no_load(_event: Event[Any]) -> Mapping[str, Key]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class JobType(Generic[D]):
+    """A subscriber: which event it works on, and how.
+
+    `needs_ms` is the most milliseconds that one record may take: with less left, it is not started.
+    `marker` names the effect item that is its own processed marker (an effect with a natural key).
+    `since` keeps events that are older than the subscriber from waiting for it for ever.
+    """
+
+    subscriber: str
+    on: EventType[D]
+    retry: RetryPolicy
+    needs_ms: int
+    load: Callable[[Event[D]], Mapping[str, Key]] = no_load
+    marker: Callable[[str], Key] | None = None
+    since: datetime = EPOCH
+
+    def job_id(self, event_id: str) -> str:
+        return f"{event_id}:{self.subscriber}"
+
+    def row_key(self, event_id: str) -> Key:
+        return Key("jobs", event_id, self.subscriber)
+
+    def marker_key(self, event_id: str) -> Key | None:
+        return self.marker(event_id) if self.marker else None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitJob(JobType[D]):
+    run: Callable[[Job[D]], Commit] = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CallJob(JobType[D], Generic[D, P]):
+    run: Callable[[Job[D]], Call[P]] = field(kw_only=True)
+
+
+def commit_job(
+    subscriber: str,
+    *,
+    on: EventType[D],
+    retry: RetryPolicy | None = None,
+    load: Callable[[Event[D]], Mapping[str, Key]] = no_load,
+    marker: Callable[[str], Key] | None = None,
+    since: datetime = EPOCH,
+    needs_ms: int = 1_000,
+) -> Callable[[Callable[[Job[D]], Commit]], CommitJob[D]]:
+    """Declare a subscriber whose effect is DynamoDB writes."""
+
+    def declare(run: Callable[[Job[D]], Commit]) -> CommitJob[D]:
+        return CommitJob(subscriber, on, retry or RetryPolicy(), needs_ms, load, marker, since, run=run)
+
+    return declare
+
+
+def call_job(
+    subscriber: str,
+    *,
+    on: EventType[D],
+    retry: RetryPolicy | None = None,
+    load: Callable[[Event[D]], Mapping[str, Key]] = no_load,
+    since: datetime = EPOCH,
+    needs_ms: int = 8_000,
+) -> Callable[[Callable[[Job[D]], Call[P]]], CallJob[D, P]]:
+    """Declare a subscriber whose effect is a call to a provider."""
+
+    def declare(run: Callable[[Job[D]], Call[P]]) -> CallJob[D, P]:
+        return CallJob(subscriber, on, retry or RetryPolicy(), needs_ms, load, None, since, run=run)
+
+    return declare

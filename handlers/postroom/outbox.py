@@ -1,0 +1,34 @@
+"""The outbox: an item born with an `event` is a promise to publish it.
+
+The event is an attribute of the item, so the entity and its event are written together or not at all.
+"""
+
+from typing import Any
+from zlib import crc32
+
+from .events import Event
+from .storage import Item
+
+SHARDS = 8
+"""Partitions of the index of what is unpublished: one takes 1,000 writes a second, so this many take 8,000.
+docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html"""
+
+REFUSED = "refused"
+"""The partition of rows that the topic refuses for what they are: listed, out of their neighbours' way."""
+
+
+def attributes(event: Event[Any]) -> Item:
+    """What makes an item an outbox row: the text to publish and its place in the index of the unpublished."""
+    return {
+        "event": event.to_json(),
+        "unpublished": shard_of(event.aggregate),
+        "bornAt": int(event.time.timestamp() * 1000),
+    }
+
+
+def shard_of(aggregate: str) -> str:
+    return str(crc32(aggregate.encode()) % SHARDS)
+
+
+def shards() -> list[str]:
+    return [str(number) for number in range(SHARDS)]
