@@ -1,0 +1,140 @@
+"""Make a template's resources in the AWS model, through the clients that anything else would use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from boto3.session import Session
+
+Properties = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What `Ref` and `Fn::GetAtt` of a resource give."""
+
+    ref: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Account:
+    """Where resources are made."""
+
+    session: Session
+    number: str
+    region: str
+
+    def client(self, service: str) -> Any:
+        return self.session.client(service)  # type: ignore[call-overload]
+
+    def arn(self, service: str, resource: str) -> str:
+        return f"arn:aws:{service}:{self.region}:{self.number}:{resource}"
+
+
+Maker = Callable[[Account, str, Properties], Made]
+
+QUEUE_ATTRIBUTES = (
+    "ContentBasedDeduplication",
+    "DeduplicationScope",
+    "DelaySeconds",
+    "FifoQueue",
+    "FifoThroughputLimit",
+    "MaximumMessageSize",
+    "MessageRetentionPeriod",
+    "ReceiveMessageWaitTimeSeconds",
+    "RedriveAllowPolicy",
+    "RedrivePolicy",
+    "VisibilityTimeout",
+)
+"""Properties that are queue attributes of the same name; those of encryption change nothing here."""
+
+_TABLE_PROPERTIES = ("AttributeDefinitions", "BillingMode", "KeySchema", "StreamSpecification")
+
+
+def _table(account: Account, logical_id: str, properties: Properties) -> Made:
+    client = account.client("dynamodb")
+    name = properties.get("TableName", logical_id)
+    request: dict[str, Any] = {key: properties[key] for key in _TABLE_PROPERTIES if key in properties}
+    request["BillingMode"] = "PAY_PER_REQUEST"
+    if "StreamSpecification" in request:
+        request["StreamSpecification"] = {"StreamEnabled": True, **request["StreamSpecification"]}
+    if "GlobalSecondaryIndexes" in properties:
+        request["GlobalSecondaryIndexes"] = [_index(index) for index in properties["GlobalSecondaryIndexes"]]
+    description = client.create_table(TableName=name, **request)["TableDescription"]
+    if properties.get("TimeToLiveSpecification", {}).get("Enabled"):
+        client.update_time_to_live(
+            TableName=name, TimeToLiveSpecification=properties["TimeToLiveSpecification"]
+        )
+    return Made(name, {"Arn": description["TableArn"], "StreamArn": description.get("LatestStreamArn", "")})
+
+
+def _index(index: Properties) -> dict[str, Any]:
+    return {key: index[key] for key in ("IndexName", "KeySchema", "Projection")}
+
+
+def _queue(account: Account, logical_id: str, properties: Properties) -> Made:
+    client = account.client("sqs")
+    suffix = ".fifo" if _text(properties.get("FifoQueue")) == "true" else ""
+    name = properties.get("QueueName", f"{logical_id}{suffix}")
+    attributes = {key: _text(properties[key]) for key in QUEUE_ATTRIBUTES if key in properties}
+    url = client.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+    return Made(url, {"Arn": account.arn("sqs", name), "QueueName": name, "QueueUrl": url})
+
+
+def _queue_policy(account: Account, logical_id: str, properties: Properties) -> Made:
+    client = account.client("sqs")
+    for url in properties["Queues"]:
+        client.set_queue_attributes(
+            QueueUrl=url, Attributes={"Policy": json.dumps(properties["PolicyDocument"])}
+        )
+    return Made(logical_id)
+
+
+def _topic(account: Account, logical_id: str, properties: Properties) -> Made:
+    is_fifo = _text(properties.get("FifoTopic")) == "true"
+    name = properties.get("TopicName", f"{logical_id}{'.fifo' if is_fifo else ''}")
+    attributes = {"FifoTopic": "true"} if is_fifo else {}
+    arn = account.client("sns").create_topic(Name=name, Attributes=attributes)["TopicArn"]
+    return Made(arn, {"TopicArn": arn, "TopicName": name})
+
+
+def _subscription(account: Account, _logical_id: str, properties: Properties) -> Made:
+    names = ("FilterPolicy", "FilterPolicyScope", "RawMessageDelivery", "RedrivePolicy")
+    arn = account.client("sns").subscribe(
+        TopicArn=properties["TopicArn"],
+        Protocol=properties["Protocol"],
+        Endpoint=properties["Endpoint"],
+        Attributes={name: _text(properties[name]) for name in names if name in properties},
+        ReturnSubscriptionArn=True,
+    )["SubscriptionArn"]
+    return Made(arn, {"Arn": arn})
+
+
+def _bucket(account: Account, logical_id: str, properties: Properties) -> Made:
+    name = properties.get("BucketName", logical_id.lower())
+    account.client("s3").create_bucket(
+        Bucket=name, CreateBucketConfiguration={"LocationConstraint": account.region}
+    )
+    return Made(name, {"Arn": f"arn:aws:s3:::{name}"})
+
+
+MAKERS: Mapping[str, Maker] = {
+    "AWS::DynamoDB::Table": _table,
+    "AWS::S3::Bucket": _bucket,
+    "AWS::SNS::Subscription": _subscription,
+    "AWS::SNS::Topic": _topic,
+    "AWS::SQS::Queue": _queue,
+    "AWS::SQS::QueuePolicy": _queue_policy,
+}
+
+
+def _text(value: Any) -> str:
+    """A property as the API takes it: documents as JSON, booleans in lower case."""
+    if isinstance(value, dict | list):
+        return json.dumps(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
