@@ -1,0 +1,71 @@
+.DEFAULT_GOAL := help
+.PHONY: help up demo test load check format build validate requirements clean
+
+# Any Python from 3.11 on will do. A name can be there and not work (pyenv's shims), so each one is tried.
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	$$name -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo $$name; break; }; done)
+BIN := .venv/bin
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+SAM_CLI_VERSION := 1.170.0
+export SAM_CLI_TELEMETRY := 0
+
+help: ## List what make can do
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+
+up: .venv/local ## Run everything here: API, table, topic, queues, mail. Ctrl-C ends it
+	@$(BIN)/python -m infra.local up
+
+demo: .venv/local ## Watch an order, an outage, a poison message and a duplicate, told as a timeline
+	@$(BIN)/python -m infra.local demo
+
+test: .venv/dev ## Run the tests
+	@$(BIN)/pytest --numprocesses 2 --quiet
+
+load: .venv/local ## Place 5,000 orders from 8 clients, and print orders per second
+	@$(BIN)/python -m infra.local.load
+
+check: .venv/dev ## Check style, types, imports, template, requirements
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo --no-cache
+	@$(BIN)/cfn-lint template.yaml
+	@$(BIN)/python -m infra.checks
+
+format: .venv/dev ## Put the code in its usual form
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format --quiet
+
+requirements: .venv/dev ## Export what is deployed from pyproject.toml
+	@$(BIN)/python -m infra.requirements
+
+build: .venv/local .venv-sam/$(SAM_CLI_VERSION) ## Validate the template and build the functions as they are deployed
+	@$(BIN)/python -m infra.build $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE))
+
+clean: ## Remove what make has made
+	rm -rf .venv .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
+
+.venv/bin/python:
+	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found. \
+	Install one (apt: python3 python3-venv, brew: python, or pyenv), or name one: make PYTHON=/path/to/python))
+	@echo "Making .venv with $(PYTHON) ..."
+	@$(PYTHON) -m venv .venv
+
+.venv/local: pyproject.toml | .venv/bin/python
+	@echo "Installing what the local run needs ..."
+	@$(PIP_INSTALL) '.[local]'
+	@touch $@
+
+.venv/dev: pyproject.toml | .venv/bin/python
+	@echo "Installing what the tests and checks need ..."
+	@$(PIP_INSTALL) '.[dev]'
+	@touch $@ .venv/local
+
+# In a venv of its own: the SAM CLI pins versions that the rest of us should not be held to.
+.venv-sam/$(SAM_CLI_VERSION):
+	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found))
+	@echo "Installing the SAM CLI (about a minute) ..."
+	@$(PYTHON) -m venv .venv-sam
+	@.venv-sam/bin/python -m pip install --quiet --disable-pip-version-check aws-sam-cli==$(SAM_CLI_VERSION)
+	@touch $@
