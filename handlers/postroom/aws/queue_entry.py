@@ -1,0 +1,82 @@
+"""A subscriber's Lambda handler: SQS batch in, partial batch response out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
+
+from ..consumer import Consumer, Surroundings
+from ..events import D
+from ..jobs import Call, CallJob, CommitJob, P, Result
+from ..records import Outcome, Record
+from .deployment import Deployment
+from .entry import Entry, LambdaContext, LambdaHandler
+from .queue import SqsQueue, Visibility
+from .tables import DynamoStore
+
+
+class QueueEntry(Entry):
+    """An `Entry` that tells which type of job it works on."""
+
+    def __init__(
+        self, job_type: CommitJob[Any] | CallJob[Any, Any], build: Callable[[Deployment], LambdaHandler]
+    ) -> None:
+        super().__init__(build)
+        self.job_type = job_type
+
+
+@overload
+def queue_handler(job_type: CommitJob[D]) -> QueueEntry: ...
+
+
+@overload
+def queue_handler(job_type: CallJob[D, P], provider: Callable[[Deployment], P]) -> QueueEntry: ...
+
+
+def queue_handler(
+    job_type: CommitJob[Any] | CallJob[Any, Any], provider: Callable[[Deployment], Any] | None = None
+) -> QueueEntry:
+    """The `handler` of a subscriber. `provider` makes what a `Call`'s function receives, on first use."""
+
+    def build(deployment: Deployment) -> LambdaHandler:
+        around = Surroundings(DynamoStore(deployment), deployment.clock, deployment.chance, deployment.sleep)
+        consumer: Consumer[Any] = Consumer(job_type, around, _performer(provider, deployment))
+        queue = SqsQueue(deployment)
+
+        def handle(event: Any, context: LambdaContext) -> Any:
+            records = [Record.from_lambda(raw) for raw in event["Records"]]
+            outcomes = consumer.handle(records, context.get_remaining_time_in_millis)
+            queue.change_visibility(_changes(records, outcomes))
+            return batch_response(records, outcomes)
+
+        return handle
+
+    return QueueEntry(job_type, build)
+
+
+def batch_response(records: Sequence[Record], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+    """Lambda deletes what is not listed here.
+
+    docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting
+    """
+    kept = [record for record in records if outcomes[record.message_id].visibility_seconds is not None]
+    return {"batchItemFailures": [{"itemIdentifier": record.message_id} for record in kept]}
+
+
+def _changes(records: Sequence[Record], outcomes: Mapping[str, Outcome]) -> list[Visibility]:
+    return [
+        Visibility(record.receipt_handle, seconds)
+        for record in records
+        if (seconds := outcomes[record.message_id].visibility_seconds) is not None
+    ]
+
+
+def _performer(
+    provider: Callable[[Deployment], Any] | None, deployment: Deployment
+) -> Callable[[Call[Any]], Result]:
+    made: list[Any] = []
+
+    def perform(call: Call[Any]) -> Result:
+        if not made:
+            made.append(provider(deployment) if provider else None)
+        return call.fn(made[0])
+
+    return perform

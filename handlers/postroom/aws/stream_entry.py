@@ -1,0 +1,68 @@
+"""The relay's Lambda handlers: from the table's stream, and by schedule."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..relay import OutboxRow, Relay, StreamRecord, relay_stream
+from ..storage import Key
+from ..sweep import Sweep
+from .deployment import Deployment
+from .entry import Entry, LambdaContext, LambdaHandler
+from .tables import DynamoStore
+from .topic import SnsTopic
+
+
+def relay_handler() -> Entry:
+    """Publishes the inserts of a stream batch that carry an event; reports where to rewind to."""
+
+    def build(deployment: Deployment) -> LambdaHandler:
+        relay = _relay(deployment)
+
+        def handle(event: Any, _context: LambdaContext) -> Any:
+            records = [record for raw in event["Records"] if (record := stream_record(raw))]
+            rewind_to = relay_stream(records, relay, deployment.clock())
+            failures = [] if rewind_to is None else [{"itemIdentifier": rewind_to}]
+            return {"batchItemFailures": failures}
+
+        return handle
+
+    return Entry(build)
+
+
+def sweep_handler() -> Entry:
+    """Publishes rows that have waited for more than a minute; returns how many there were."""
+
+    def build(deployment: Deployment) -> LambdaHandler:
+        sweep = Sweep(_relay(deployment))
+        return lambda _event, _context: {"swept": sweep.run(deployment.clock())}
+
+    return Entry(build)
+
+
+def stream_record(raw: Mapping[str, Any]) -> StreamRecord | None:
+    """A stream record that owes a publication: an INSERT with an event; None for everything else.
+
+    A removal by TTL, a relay's own mark and any other change wake nobody, whatever the mapping's filter says.
+    docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html
+    """
+    change = raw["dynamodb"]
+    image = change.get("NewImage") or {}
+    event = image.get("event", {}).get("S")
+    if raw.get("eventName") != "INSERT" or not event:
+        return None
+    key = Key("shop", change["Keys"]["pk"]["S"], change["Keys"]["sk"]["S"])
+    return StreamRecord(
+        change["SequenceNumber"],
+        OutboxRow(key, event),
+        float(change.get("ApproximateCreationDateTime", 0)),
+    )
+
+
+def _relay(deployment: Deployment) -> Relay:
+    return Relay(
+        SnsTopic(deployment),
+        DynamoStore(deployment),
+        deployment.new_id,
+        deployment.sleep,
+        deployment.chance,
+    )

@@ -1,0 +1,48 @@
+"""The relay's topic over SNS."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import Transient
+from ..relay import Entry, Rejection
+from .deployment import Deployment
+
+
+class SnsTopic:
+    """Publishes to the topic that the function's environment names (`TOPIC_ARN`)."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    def publish(self, entries: Sequence[Entry]) -> Sequence[Rejection]:
+        """One `PublishBatch`. Entry ids are indexes; a 200 can hold failures of single entries.
+
+        docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html
+        """
+        from botocore.exceptions import ClientError, HTTPClientError
+
+        client = self._deployment.client("sns")
+        try:
+            answer = client.publish_batch(
+                TopicArn=self._deployment.setting("TOPIC_ARN"),
+                PublishBatchRequestEntries=[_entry(str(index), entry) for index, entry in enumerate(entries)],
+            )
+        except (ClientError, HTTPClientError) as error:
+            raise Transient(f"the topic did not take a batch: {error}") from error
+        return [_rejection(failure) for failure in answer.get("Failed", ())]
+
+
+def _entry(index: str, entry: Entry) -> dict[str, Any]:
+    return {
+        "Id": index,
+        "Message": entry.message,
+        "MessageAttributes": {
+            "type": {"DataType": "String", "StringValue": entry.event_type},
+            "publication": {"DataType": "String", "StringValue": entry.publication},
+        },
+    }
+
+
+def _rejection(failure: dict[str, Any]) -> Rejection:
+    reason = f"{failure.get('Code', '')}: {failure.get('Message', '')}"
+    return Rejection(int(failure["Id"]), bool(failure.get("SenderFault")), reason)

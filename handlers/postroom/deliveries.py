@@ -1,0 +1,121 @@
+"""A record with the job it stands for, and what the job's row says about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic
+
+from .errors import Unreadable
+from .events import D, Event
+from .jobs import Job, JobType
+from .records import CANCELLED, DEAD, DUPLICATE, EXPIRED, Outcome, Record
+from .storage import Item, Key
+
+OPEN_STATES = ("retrying", "running")
+_SETTLED: Mapping[str, Outcome] = {"completed": DUPLICATE, "cancelled": CANCELLED, "expired": EXPIRED}
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery(Generic[D]):
+    """One handing-out of one job. `row` is the job's row as last read, None when absent or unread."""
+
+    job_type: JobType[D]
+    record: Record
+    event: Event[D]
+    row: Item | None = None
+    marker: Item | None = None
+    loaded: Mapping[str, Item | None] = field(default_factory=dict)
+    unreadable: Unreadable | None = None
+    """Why the payload cannot be read, when only its envelope can: the job then fails without running."""
+    is_second_copy: bool = False
+    """Whether another record of the same batch stands for the same job: what was read is stale by then."""
+    counted: bool = False
+    """Whether this run is already in the row's attempts (see `crashed_before`)."""
+
+    @property
+    def job_id(self) -> str:
+        return self.job_type.job_id(self.event.id)
+
+    @property
+    def row_key(self) -> Key:
+        return self.job_type.row_key(self.event.id)
+
+    @property
+    def status_keys(self) -> list[Key]:
+        """Where it stands written whether this job is done."""
+        marker = self.job_type.marker_key(self.event.id)
+        return [self.row_key, marker] if marker else [self.row_key]
+
+    @property
+    def unexplained_receives(self) -> int:
+        """Earlier receives of this message that left no trace: runs that crashed or timed out.
+
+        Throttled and undelivered receives look the same, so they too count as runs; but a job only ever dies
+        on a run that we saw fail, so a record is never given up without having run.
+        """
+        accounted = 0
+        if self.row is not None and self.row.get("messageId") == self.record.message_id:
+            accounted = int(self.row.get("received", 0))
+        return max(0, self.record.receive_count - 1 - accounted)
+
+    @property
+    def crashed_before(self) -> bool:
+        return self.unexplained_receives > 0 or bool(self.row and "starting" in self.row)
+
+    @property
+    def attempts_before(self) -> int:
+        recorded = int(self.row.get("attempts", 0)) if self.row else 0
+        return recorded - 1 if self.counted else recorded + self.unexplained_receives
+
+    @property
+    def attempt(self) -> int:
+        """Which run of the handler this is, 1 for the first."""
+        return self.attempts_before + 1
+
+    @property
+    def uncounted_attempts(self) -> int:
+        """What a failure of this run adds to the row's attempts."""
+        return 0 if self.counted else self.unexplained_receives + 1
+
+    def job(self) -> Job[D]:
+        return Job(self.job_id, self.event, self.attempt, self.loaded)
+
+    def informed(self, found: Mapping[Key, Item]) -> "Delivery[D]":
+        """With the job's row and marker as just read."""
+        marker = self.job_type.marker_key(self.event.id)
+        return replace(self, row=found.get(self.row_key), marker=found.get(marker) if marker else None)
+
+    def with_row(self, row: Item | None, *, counted: bool = False) -> "Delivery[D]":
+        return replace(self, row=row or None, counted=counted)
+
+
+def settled(delivery: Delivery[Any]) -> Outcome | None:
+    """What is already decided about this delivery, None when the job is to run.
+
+    A dead job runs again only by a redrive: the publication it died with, under another message id, sent
+    after it died. The same message is on its way to the dead-letter queue; any other publication of the same
+    event (a relay's repeat, a sweep) is a duplicate.
+    """
+    if delivery.marker is not None:
+        return DUPLICATE
+    if delivery.row is None:
+        return None
+    state = delivery.row.get("state")
+    if state == "dead":
+        return None if is_redrive(delivery) else _dead(delivery)
+    return _SETTLED.get(str(state))
+
+
+def is_redrive(delivery: Delivery[Any]) -> bool:
+    row, record = delivery.row, delivery.record
+    return (
+        row is not None
+        and row.get("state") == "dead"
+        and row.get("messageId") != record.message_id
+        and row.get("publication", "") == record.publication
+        and record.sent_at * 1000 >= int(row.get("endedAt", 0))
+    )
+
+
+def _dead(delivery: Delivery[Any]) -> Outcome:
+    assert delivery.row is not None
+    return DEAD if delivery.row.get("messageId") == delivery.record.message_id else DUPLICATE

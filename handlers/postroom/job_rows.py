@@ -1,0 +1,166 @@
+"""Every change of a job's row, as one conditional write each.
+
+The row is status, processed marker and failure ledger in one item, so recording what happened *is* the
+deduplication. Rows of jobs that are retrying or dead carry a sparse index key (`open`, `since`); a job that
+completes at once never touches the index.
+"""
+
+import re
+import traceback
+from pathlib import PurePath
+from typing import Any
+
+from .deliveries import OPEN_STATES, Delivery
+from .errors import ProviderError
+from .jobs import RETENTION_SECONDS, Result
+from .storage import Absent, AllOf, AnyOf, Compare, Condition, Item, OneOf, Update
+
+LEDGER_ENTRIES = 20
+"""Entries kept of a job's failures: the first ones and the latest, so that the row stays small."""
+_FIRST_KEPT = 5
+_MESSAGE_CHARACTERS = 300
+
+UNSETTLED: Condition = AnyOf((Absent("state"), OneOf("state", OPEN_STATES)))
+"""Holds while nobody has recorded an outcome: of any number of racing deliveries, one records it."""
+
+
+def completed(delivery: Delivery[Any], result: Result, now: float) -> Update:
+    """`now` is epoch seconds, here and below."""
+    return Update(
+        delivery.row_key,
+        set={**_identity(delivery), **_ended("completed", now), "result": dict(result)},
+        remove=("open", "since", "starting"),
+        condition=UNSETTLED,
+    )
+
+
+def expired(delivery: Delivery[Any], now: float) -> Update:
+    return Update(
+        delivery.row_key,
+        set={**_identity(delivery), **_ended("expired", now)},
+        remove=("open", "since", "starting"),
+        condition=UNSETTLED,
+    )
+
+
+def failed(delivery: Delivery[Any], error: BaseException, *, dead: bool, now: float) -> Update:
+    """Add to the ledger and the count of attempts; the job is then retrying, or dead with its ledger."""
+    entry = failure(error, delivery.attempt, now)
+    ledger = list(delivery.row.get("failures", ())) if delivery.row else []
+    trimmed = {"failures": _trim([*ledger, entry])} if len(ledger) >= LEDGER_ENTRIES else {}
+    return Update(
+        delivery.row_key,
+        set={
+            **_identity(delivery),
+            **(_ended("dead", now) if dead else _opened("retrying", now)),
+            **_receive(delivery),
+            "open": "dead" if dead else "retrying",
+            "since": int(now * 1000),
+            **trimmed,
+        },
+        add={"attempts": delivery.uncounted_attempts},
+        append={} if trimmed else {"failures": [entry]},
+        remove=("starting",),
+        condition=UNSETTLED,
+    )
+
+
+def starting(delivery: Delivery[Any], now: float) -> Update:
+    """Count a run before it starts, because an earlier one left no trace and this one may not either.
+
+    A record so marked runs after those without a mark: one that kills its process takes no neighbour along.
+    """
+    return Update(
+        delivery.row_key,
+        set={
+            **_identity(delivery),
+            **_opened("retrying", now),
+            **_receive(delivery),
+            "open": "retrying",
+            "since": int(now * 1000),
+            "starting": delivery.record.receive_count,
+        },
+        add={"attempts": delivery.uncounted_attempts},
+        condition=UNSETTLED,
+    )
+
+
+def given_back(delivery: Delivery[Any], now: float) -> Update:
+    """Explain a receive that ran nothing, so that it is not taken for a crashed run."""
+    return Update(
+        delivery.row_key,
+        set={**_identity(delivery), **_receive(delivery), "expires": _expires(now)},
+        add={"attempts": delivery.unexplained_receives},
+        condition=UNSETTLED,
+    )
+
+
+def reopened(delivery: Delivery[Any], now: float) -> Update:
+    """A redrive: attempts start again, the ledger stays, `generation` tells how often this happened."""
+    assert delivery.row is not None
+    return Update(
+        delivery.row_key,
+        set={
+            **_opened("retrying", now),
+            "attempts": 0,
+            "messageId": delivery.record.message_id,
+            "received": delivery.record.receive_count - 1,
+            "open": "retrying",
+            "since": int(now * 1000),
+        },
+        add={"generation": 1},
+        remove=("endedAt",),
+        condition=AllOf(
+            (Compare("state", "=", "dead"), Compare("messageId", "=", delivery.row.get("messageId")))
+        ),
+    )
+
+
+def failure(error: BaseException, attempt: int, now: float) -> Item:
+    """One entry of the ledger: when, which run, what, where, and the provider's answer; no personal data."""
+    entry: dict[str, Any] = {
+        "at": int(now * 1000),
+        "attempt": attempt,
+        "error": type(error).__name__,
+        "message": redact(str(error))[:_MESSAGE_CHARACTERS],
+    }
+    if isinstance(error, ProviderError):
+        entry["answer"] = error.status
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        entry["where"] = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno} {frames[-1].name}"
+    return entry
+
+
+def redact(text: str) -> str:
+    """Without what looks personal: e-mail addresses and long digit runs (cards, phones, accounts)."""
+    without_mail = re.sub(r"[^\s@<>\"']+@[^\s@<>\"']+", "[e-mail]", text)
+    return re.sub(r"\+?\d(?:[ -]?\d){8,}", "[number]", without_mail)
+
+
+def _identity(delivery: Delivery[Any]) -> dict[str, Any]:
+    return {
+        "owner": delivery.event.owner,
+        "messageId": delivery.record.message_id,
+        "publication": delivery.record.publication,
+    }
+
+
+def _receive(delivery: Delivery[Any]) -> dict[str, Any]:
+    return {"received": delivery.record.receive_count}
+
+
+def _ended(state: str, now: float) -> dict[str, Any]:
+    return {"state": state, "endedAt": int(now * 1000), "expires": _expires(now)}
+
+
+def _opened(state: str, now: float) -> dict[str, Any]:
+    return {"state": state, "expires": _expires(now)}
+
+
+def _expires(now: float) -> int:
+    return int(now) + RETENTION_SECONDS
+
+
+def _trim(entries: list[Any]) -> list[Any]:
+    return entries[:_FIRST_KEPT] + entries[_FIRST_KEPT - LEDGER_ENTRIES :]

@@ -1,0 +1,59 @@
+"""One SQS message as Lambda hands it to a function."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A delivery of a message. `sent_at` is epoch seconds; a redrive sends anew, so it moves with each.
+
+    `publication` is the id of the publication that this message is a copy of: it survives every redrive,
+    where the message id does not.
+    Source: docs.aws.amazon.com/lambda/latest/dg/with-sqs.html (example event)
+    """
+
+    message_id: str
+    receipt_handle: str
+    body: str
+    receive_count: int
+    sent_at: float
+    publication: str
+
+    @classmethod
+    def from_lambda(cls, raw: Mapping[str, Any]) -> "Record":
+        attributes = raw.get("attributes") or {}
+        publication = (raw.get("messageAttributes") or {}).get("publication") or {}
+        return cls(
+            message_id=raw["messageId"],
+            receipt_handle=raw.get("receiptHandle", ""),
+            body=raw.get("body") or "",
+            receive_count=int(attributes.get("ApproximateReceiveCount", 1)),
+            sent_at=int(attributes.get("SentTimestamp", 0)) / 1000,
+            publication=publication.get("stringValue") or "",
+        )
+
+    @property
+    def is_first_receive(self) -> bool:
+        return self.receive_count <= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one record. `visibility_seconds` None acknowledges it; else it comes back after that."""
+
+    name: str
+    visibility_seconds: int | None = None
+
+
+COMPLETED = Outcome("completed")
+DUPLICATE = Outcome("duplicate")
+CANCELLED = Outcome("cancelled")
+EXPIRED = Outcome("expired")
+DEAD = Outcome("dead", 0)
+"""Back at once, unrun, until the queue's own redrive policy moves it: nothing of ours sends to a dead-letter
+queue, because a message sent there directly cannot be redriven to its source.
+docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-configure-dead-letter-queue-redrive.html
+"""
+GIVEN_BACK = Outcome("given_back", 0)
