@@ -18,6 +18,7 @@ NOT_RUN_LOCALLY: Mapping[str, str] = {
     "AWS::IAM::RolePolicy": "permissions of functions",
     "AWS::KMS::Alias": "encryption at rest",
     "AWS::KMS::Key": "encryption at rest",
+    "AWS::Lambda::EventInvokeConfig": "retries of asynchronous calls",
     "AWS::Lambda::LayerVersion": "layers; packages come from this environment",
     "AWS::Lambda::Permission": "permissions to invoke functions",
     "AWS::Logs::LogGroup": "log retention; logs are on this terminal",

@@ -51,7 +51,7 @@ class Issuer:
         return claims
 
     def _check(self, claims: Mapping[str, Any], now: float) -> None:
-        audience = claims.get("aud", claims.get("client_id"))
+        audience = claims.get("aud") or claims.get("client_id")
         audiences = audience if isinstance(audience, list) else [audience]
         if claims.get("iss") != self.name:
             raise UnauthorizedError("iss")

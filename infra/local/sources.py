@@ -1,0 +1,53 @@
+"""The model's queues and streams as event source mappings see them, without a request on the wire.
+
+What the Lambda service does itself is no call of the account's own code, so it is not metered either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from infra.local.aws.region import Region
+from infra.local.aws.sqs.message import Received
+from infra.local.aws.sqs.queue import Queue
+from infra.local.queue_mapping import Delivery
+
+
+@dataclass(frozen=True)
+class ModelQueue:
+    """One queue."""
+
+    region: Region
+    queue: Queue
+
+    @property
+    def arn(self) -> str:
+        return self.queue.arn
+
+    def receive(self, limit: int) -> Sequence[Delivery]:
+        with self.region.changed:
+            return [_delivery(received) for received in self.queue.receive(limit)]
+
+    def delete(self, receipt_handles: Sequence[str]) -> None:
+        with self.region.changed:
+            for handle in receipt_handles:
+                self.queue.delete(handle)
+
+    def give_back(self, receipt_handles: Sequence[str]) -> None:
+        with self.region.changed:
+            for handle in receipt_handles:
+                self.queue.change_visibility(handle, 0)
+
+
+def _delivery(received: Received) -> Delivery:
+    message = received.message
+    return Delivery(
+        message.id,
+        received.handle,
+        message.body,
+        hashlib.md5(message.body.encode(), usedforsecurity=False).hexdigest(),
+        received.system_attributes(),
+        message.attributes,
+    )

@@ -1,0 +1,197 @@
+"""The whole template, running on the AWS model: no threads and no sockets, driven step by step."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from handlers.postroom.aws.deployment import Deployment as Surroundings
+from infra.expand import expand, parameter_values, parse
+from infra.local.aws import LocalAws
+from infra.local.deploy import Deployment
+from infra.local.functions import Function, FunctionSettings, InProcess, Invocation, Observer, Runner
+from infra.local.http_api import HttpApi
+from infra.local.http_messages import HttpAnswer, HttpRequest
+from infra.local.resources import Account
+from infra.local.schedules import Schedule
+from infra.local.sources import ModelQueue, ModelStream
+from infra.local.wiring import Mapped, Sources, function_settings, http_api, mappings, schedules
+
+RunnerFactory = Callable[[FunctionSettings, Callable[[], Surroundings]], Runner]
+
+
+class Pollable(Protocol):
+    """What a driver needs of a mapping or schedule."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def concurrency(self) -> int: ...
+
+    def poll(self) -> int: ...
+
+    def next_due(self) -> float | None: ...
+
+
+def in_process(settings: FunctionSettings, surroundings: Callable[[], Surroundings]) -> Runner:
+    return InProcess(settings.handler, surroundings)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a stack is run. `overrides` replace variables of functions that declare them."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    observers: Sequence[Observer] = ()
+    runner: RunnerFactory = in_process
+    seed: int = 0
+
+
+class Stack:
+    """One deployed template."""
+
+    def __init__(
+        self, template: Mapping[str, Any], parameters: Mapping[str, str], aws: LocalAws, options: Options
+    ) -> None:
+        self.aws = aws
+        self.observers: list[Observer] = list(options.observers)
+        self.stopping = threading.Event()
+        self._options = options
+        self._random = random.Random(options.seed)  # noqa: S311 (repeatable, not secret)
+        self._session = aws.session()
+        self.deployed = Deployment(
+            template, parameters, Account(self._session, aws.region.account, aws.region.name)
+        )
+        self.deployed.make_all()
+        self.functions: Mapping[str, Function] = {
+            settings.name: self._function(settings) for settings in function_settings(self.deployed)
+        }
+        self.mappings: Sequence[Mapped] = mappings(self.deployed, self.functions, self._sources())
+        self.schedules: Sequence[Schedule] = schedules(self.deployed, self.functions, self.now)
+        self.api: HttpApi | None = http_api(self.deployed, self.functions)
+        self.outputs: Mapping[str, str] = self.deployed.outputs()
+        self._tokens: dict[str, str] = {}
+
+    @classmethod
+    def from_template(cls, path: Path, aws: LocalAws, options: Options = Options()) -> Stack:
+        """Expand the SAM template at `path` and bring it up on `aws`."""
+        parameters = parameter_values(parse(path.read_text(encoding="utf-8")), options.parameters)
+        return cls(expand(path, options.parameters, region=aws.region.name), parameters, aws, options)
+
+    def now(self) -> float:
+        """Epoch seconds on the model's clock."""
+        return self.aws.region.clock.now()
+
+    def ref(self, logical_id: str) -> str:
+        """What `Ref` of a resource gives: a table's name, a queue's URL, a topic's ARN."""
+        return self.deployed.ref(logical_id)
+
+    def mapping_of(self, function: str) -> Mapped:
+        """The mapping that feeds a function. Raises `StopIteration` when none does."""
+        return next(mapping for mapping in self.mappings if mapping.function.name == function)
+
+    def call(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | str = b"",
+        subject: str | None = "alice",
+    ) -> HttpAnswer:
+        """Send a request through the HTTP API, with a token of `subject` unless that is None."""
+        token = {"authorization": f"Bearer {self.token(subject)}"} if subject is not None else {}
+        return self.handle(HttpRequest.of(method, target, {**token, **(headers or {})}, body))
+
+    def handle(self, request: HttpRequest) -> HttpAnswer:
+        """Answer an HTTP request. Raises `LookupError` when the template has no HTTP API."""
+        if self.api is None:
+            raise LookupError("the template has no HTTP API")
+        return self.api.handle(request, self.now())
+
+    def token(self, subject: str) -> str:
+        """A development token for a caller; the same one each time."""
+        if self.api is None or self.api.issuer is None:
+            raise LookupError("the template has no JWT authorizer")
+        if subject not in self._tokens:
+            self._tokens[subject] = self.api.issuer.token(subject)
+        return self._tokens[subject]
+
+    @property
+    def pollables(self) -> Sequence[Pollable]:
+        return [*self.mappings, *self.schedules]
+
+    def settle(self) -> int:
+        """Poll everything until nothing moves at this instant. Returns the records handed to functions."""
+        total = 0
+        while moved := sum(pollable.poll() for pollable in self.pollables):
+            total += moved
+        return total
+
+    def next_due(self) -> float | None:
+        """When something happens next by itself (epoch seconds): a message, a retried batch, a schedule."""
+        times = [self.aws.next_due(), *(pollable.next_due() for pollable in self.pollables)]
+        return min((time for time in times if time is not None), default=None)
+
+    def next_work(self) -> float | None:
+        """Like `next_due`, without schedules, which are never done."""
+        times = [self.aws.next_due(), *(mapping.next_due() for mapping in self.mappings)]
+        return min((time for time in times if time is not None), default=None)
+
+    def refresh(self) -> None:
+        """Take up changed code."""
+        for function in self.functions.values():
+            function.runner.refresh()
+
+    def close(self) -> None:
+        """Stop claiming; what runs gives back what it has not started."""
+        self.stopping.set()
+        for function in self.functions.values():
+            function.runner.close()
+
+    def observe(self, invocation: Invocation) -> None:
+        for observer in self.observers:
+            observer(invocation)
+
+    def _function(self, settings: FunctionSettings) -> Function:
+        overrides = {
+            name: value for name, value in self._options.overrides.items() if name in settings.environ
+        }
+        changed = FunctionSettings(**{**vars(settings), "environ": {**settings.environ, **overrides}})
+        runner = self._options.runner(changed, lambda: self._surroundings(changed))
+        return Function(changed, runner, self.now, self.observe, self.stopping)
+
+    def _surroundings(self, settings: FunctionSettings) -> Surroundings:
+        return Surroundings(
+            settings.environ,
+            self._session,
+            clock=self.now,
+            chance=self._random.random,
+            new_id=lambda: f"{self._random.getrandbits(96):024x}",
+            sleep=self.aws.region.clock.sleep,
+        )
+
+    def _sources(self) -> Sources:
+        sqs = self.aws.sqs
+        return Sources(
+            queue=lambda arn: ModelQueue(self.aws.region, sqs.queue(arn)),
+            stream=lambda arn: ModelStream(self.aws.region, self.aws.dynamodb.table_of_stream(arn)),
+            send=self._send,
+            clock=self.now,
+            stopping=self.stopping,
+            wait=self._wait,
+        )
+
+    def _wait(self, seconds: float) -> None:
+        condition = self.aws.region.changed
+        with condition:
+            self.aws.region.clock.wait(condition, seconds)
+
+    def _send(self, arn: str, body: str) -> None:
+        url = self.aws.sqs.queue(arn).url
+        self._session.client("sqs").send_message(QueueUrl=url, MessageBody=body)
