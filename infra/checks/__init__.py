@@ -1,0 +1,1 @@
+"""House rules that general linters miss, on the template as SAM expands it."""

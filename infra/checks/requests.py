@@ -1,0 +1,53 @@
+"""Rules on what answers a person or a clock: routes and schedules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from infra.checks.template import Finding, Template, text
+
+GATEWAY_SECONDS = 29
+"""An HTTP API waits 30 s at most, its integration's time-out included:
+docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html"""
+
+
+def api_function_ends_before_the_gateway(template: Template) -> Iterator[Finding]:
+    """Otherwise the client is told 503 and tries again while the first run still goes on."""
+    for function in sorted({_function(operation) for _, operation in _routes(template)}):
+        timeout = template.properties(function).get("Timeout", 3)
+        if timeout > GATEWAY_SECONDS:
+            yield Finding(function, f"may run {timeout} s, and its caller waits {GATEWAY_SECONDS} s")
+
+
+def route_needs_a_caller(template: Template) -> Iterator[Finding]:
+    """The caller is the token's subject: a route without an authorizer has none."""
+    for route, operation in _routes(template):
+        if not any(operation.get("security", [])):
+            yield Finding(_function(operation), f"answers {route} without an authorizer")
+
+
+def schedule_names_its_zone(template: Template) -> Iterator[Finding]:
+    """A schedule without one drifts by an hour twice a year."""
+    for name, schedule in template.of_type("AWS::Scheduler::Schedule"):
+        if "ScheduleExpressionTimezone" not in schedule:
+            yield Finding(name, "does not say ScheduleExpressionTimezone")
+    for name, rule in template.of_type("AWS::Events::Rule"):
+        if str(rule.get("ScheduleExpression", "")).startswith("cron"):
+            yield Finding(name, "is a cron rule, which has no time zone: use ScheduleV2")
+
+
+def _routes(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for _, api in template.of_type("AWS::ApiGatewayV2::Api"):
+        for path, operations in api.get("Body", {}).get("paths", {}).items():
+            for method, operation in operations.items():
+                yield f"{method.upper()} {path}", operation
+
+
+def _function(operation: Mapping[str, Any]) -> str:
+    uri = text(operation["x-amazon-apigateway-integration"]["uri"])
+    return str(re.findall(r"\$\{(\w+)\.(?:Arn|Alias)\}", uri)[-1])
+
+
+RULES = (api_function_ends_before_the_gateway, route_needs_a_caller, schedule_names_its_zone)

@@ -1,0 +1,24 @@
+"""Every house rule, and how they are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from infra.checks import mappings, queues, requests, senders, subscriptions
+from infra.checks.template import Finding, Template
+
+Rule = Callable[[Template], Iterator[Finding]]
+RULES: tuple[Rule, ...] = (
+    *requests.RULES,
+    *mappings.RULES,
+    *queues.RULES,
+    *senders.RULES,
+    *subscriptions.RULES,
+)
+
+
+def findings(template: Template) -> Iterator[tuple[str, Finding]]:
+    """Yield the name of each broken rule with what it found."""
+    for rule in RULES:
+        for finding in rule(template):
+            yield rule.__name__, finding

@@ -1,0 +1,112 @@
+"""Rules on the fan-out: what a subscription says, and that it agrees with the subscriber's code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from handlers.postroom.jobs import JobType
+from infra.checks.template import Finding, Properties, Template, as_list, target
+
+PUBLISHED_ATTRIBUTES = frozenset({"type", "publication"})
+"""What the relay sends as message attributes; a filter on anything else matches nothing."""
+
+
+def raw_delivery_is_explicit(template: Template) -> Iterator[Finding]:
+    """The consumers read the event itself: SNS's own envelope around it is refused."""
+    for name, subscription in template.subscriptions():
+        if subscription.get("RawMessageDelivery") is not True:
+            yield Finding(name, "does not say RawMessageDelivery: true")
+
+
+def filter_scope_is_explicit(template: Template) -> Iterator[Finding]:
+    """The default is the attributes; a policy written for body fields would then match nothing."""
+    for name, subscription in template.subscriptions():
+        if "FilterPolicyScope" not in subscription:
+            yield Finding(name, "does not say FilterPolicyScope")
+
+
+def filter_names_published_attributes(template: Template) -> Iterator[Finding]:
+    for name, subscription in template.subscriptions():
+        unknown = set(subscription.get("FilterPolicy", {})) - PUBLISHED_ATTRIBUTES
+        if subscription.get("FilterPolicyScope", "MessageAttributes") == "MessageAttributes" and unknown:
+            yield Finding(name, f"filters on {', '.join(sorted(unknown))}, which no message carries")
+
+
+def undelivered_is_kept_apart(template: Template) -> Iterator[Finding]:
+    """A redrive of a queue's dead letters must not meet messages that never were in that queue."""
+    dead = {dead for _, dead, _ in template.redrives()}
+    work = {queue for _, _, queue in template.queue_mappings()}
+    for name, subscription in template.subscriptions():
+        own = target(subscription.get("RedrivePolicy", {}).get("deadLetterTargetArn"))
+        if own is None:
+            yield Finding(name, "lacks a RedrivePolicy: what SNS cannot deliver would be lost")
+        elif own in dead | work:
+            yield Finding(name, f"puts the undelivered into {own}, which serves a queue already")
+
+
+def subscription_matches_its_job_type(template: Template) -> Iterator[Finding]:
+    """Every event type reaches exactly the subscribers that declare it."""
+    for function, job, queue, _ in _subscribers(template):
+        accepted = {kind for policy in _filters(template, queue) for kind in as_list(policy.get("type", []))}
+        if accepted != {job.on.name}:
+            yield Finding(
+                function, f"works on {job.on.name}, but {queue} is sent {sorted(accepted) or 'all'}"
+            )
+
+
+def receive_count_leaves_headroom(template: Template) -> Iterator[Finding]:
+    """Throttled and given-back receives count, too: nothing may be dead before its runs are used up."""
+    limits = {queue: limit for queue, _, limit in template.redrives()}
+    for _, job, queue, _ in _subscribers(template):
+        if limits.get(queue, 0) < least_receive_count(job.retry.attempts):
+            yield Finding(
+                queue,
+                f"maxReceiveCount is {limits.get(queue)}, and {job.retry.attempts} attempts with headroom "
+                f"need {least_receive_count(job.retry.attempts)}",
+            )
+
+
+def function_knows_its_own_queue(template: Template) -> Iterator[Finding]:
+    """It sets the back-off there; with another queue's URL every retry waits a whole visibility timeout."""
+    for function, _, queue, properties in _subscribers(template):
+        variables = properties.get("Environment", {}).get("Variables", {})
+        if target(variables.get("QUEUE_URL")) != queue:
+            yield Finding(function, f"lacks QUEUE_URL: !Ref {queue}")
+
+
+def queue_function_declares_a_job_type(template: Template) -> Iterator[Finding]:
+    for _, mapping, queue in template.queue_mappings():
+        function = str(target(mapping["FunctionName"]))
+        if function not in template.jobs:
+            yield Finding(function, f"consumes {queue}, but its module declares no job type")
+
+
+def least_receive_count(attempts: int) -> int:
+    """Headroom: half as many again, and at least ten."""
+    return attempts + max(10, attempts // 2)
+
+
+def _subscribers(template: Template) -> Iterator[tuple[str, JobType[Any], str, Properties]]:
+    for _, mapping, queue in template.queue_mappings():
+        function = str(target(mapping["FunctionName"]))
+        if function in template.jobs:
+            yield function, template.jobs[function], queue, template.properties(function)
+
+
+def _filters(template: Template, queue: str) -> Iterator[Properties]:
+    for _, subscription in template.subscriptions():
+        if target(subscription["Endpoint"]) == queue:
+            yield subscription.get("FilterPolicy", {})
+
+
+RULES = (
+    raw_delivery_is_explicit,
+    filter_scope_is_explicit,
+    filter_names_published_attributes,
+    undelivered_is_kept_apart,
+    subscription_matches_its_job_type,
+    receive_count_leaves_headroom,
+    function_knows_its_own_queue,
+    queue_function_declares_a_job_type,
+)

@@ -1,0 +1,109 @@
+"""What the rules look at: the expanded template, and the job types of the functions in it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from handlers.postroom.jobs import JobType
+from infra.expand import expand
+
+Properties = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a rule does not allow: where it is, and what is wrong with it."""
+
+    resource: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The resources as CloudFormation sees them; `jobs` maps a function's logical id to its job type."""
+
+    resources: Mapping[str, Mapping[str, Any]]
+    jobs: Mapping[str, JobType[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path) -> Template:
+        resources = expand(path)["Resources"]
+        return cls(resources, dict(_job_types(resources)))
+
+    def of_type(self, kind: str) -> Iterator[tuple[str, Properties]]:
+        for name, resource in self.resources.items():
+            if resource["Type"] == kind:
+                yield name, resource.get("Properties", {})
+
+    def properties(self, name: str) -> Properties:
+        properties: Properties = self.resources[name].get("Properties", {})
+        return properties
+
+    def functions(self) -> Iterator[tuple[str, Properties]]:
+        return self.of_type("AWS::Lambda::Function")
+
+    def queues(self) -> Iterator[tuple[str, Properties]]:
+        return self.of_type("AWS::SQS::Queue")
+
+    def subscriptions(self) -> Iterator[tuple[str, Properties]]:
+        return self.of_type("AWS::SNS::Subscription")
+
+    def mappings(self) -> Iterator[tuple[str, Properties]]:
+        return self.of_type("AWS::Lambda::EventSourceMapping")
+
+    def queue_mappings(self) -> Iterator[tuple[str, Properties, str]]:
+        """Yield each queue's mapping, its properties and the queue's logical id."""
+        queues = dict(self.queues())
+        for name, mapping in self.mappings():
+            if (queue := target(mapping["EventSourceArn"])) in queues:
+                yield name, mapping, str(queue)
+
+    def stream_mappings(self) -> Iterator[tuple[str, Properties]]:
+        from_queues = {name for name, _, _ in self.queue_mappings()}
+        for name, mapping in self.mappings():
+            if name not in from_queues:
+                yield name, mapping
+
+    def redrives(self) -> Iterator[tuple[str, str | None, int]]:
+        """Yield each queue with a redrive policy, its dead-letter queue and its `maxReceiveCount`."""
+        for name, queue in self.queues():
+            if policy := queue.get("RedrivePolicy"):
+                yield name, target(policy["deadLetterTargetArn"]), int(policy["maxReceiveCount"])
+
+
+def target(value: Any) -> str | None:
+    """The logical id that a reference (`Ref`, `Fn::GetAtt`) points to, None when it is no reference."""
+    if isinstance(value, Mapping):
+        if "Ref" in value:
+            return str(value["Ref"])
+        if "Fn::GetAtt" in value:
+            attribute = value["Fn::GetAtt"]
+            return str(attribute[0] if isinstance(attribute, list) else attribute.partition(".")[0])
+    return None
+
+
+def text(value: Any) -> str:
+    """A value as text that can be compared, with references left as `${...}`."""
+    if isinstance(value, Mapping) and "Fn::Sub" in value:
+        return str(value["Fn::Sub"])
+    return f"${{{target(value)}}}" if target(value) else str(value)
+
+
+def as_list(value: Any) -> list[Any]:
+    """IAM and CloudFormation let one stand for a list of one."""
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def module_of(function: Properties) -> str:
+    return str(function["Handler"]).rpartition(".")[0]
+
+
+def _job_types(resources: Mapping[str, Mapping[str, Any]]) -> Iterable[tuple[str, JobType[Any]]]:
+    for name, function in Template(resources).functions():
+        for value in vars(importlib.import_module(module_of(function))).values():
+            if isinstance(value, JobType):
+                yield name, value
