@@ -58,7 +58,7 @@ class QueueMappingSettings:
 
 
 class QueueMapping:
-    """Feeds one queue to one function. `poll` does one round and may be called by several threads."""
+    """Feeds one queue to one function. Several batches may be in work at once."""
 
     def __init__(
         self,
@@ -87,27 +87,30 @@ class QueueMapping:
         """Nothing but the queue itself ever makes this mapping wait."""
         return None
 
-    def poll(self) -> int:
-        """Hand at most one batch to the function. Returns the number of messages handed over."""
-        batch = self._matching(self._gather())
-        if not batch:
-            return 0
+    def claim(self) -> Callable[[], int] | None:
+        """Receive a batch. Returns the work of handing it over, which gives the number of its messages."""
+        batch = self._receive(self.settings.batch_size)
+        return (lambda: self._hand_over(batch)) if batch else None
+
+    def _hand_over(self, first: list[Delivery]) -> int:
+        batch = self._matching(self._filled(first))
         if self._stopping.is_set():
             self._queue.give_back([message.receipt_handle for message in batch])
             return 0
-        invocation = self.function.invoke({"Records": [self._record(message) for message in batch]})
-        self._settle(batch, invocation)
+        if batch:
+            invocation = self.function.invoke({"Records": [self._record(message) for message in batch]})
+            self._settle(batch, invocation)
         return len(batch)
 
-    def _gather(self) -> list[Delivery]:
-        batch = self._receive(self.settings.batch_size)
-        if batch and self.settings.window:
+    def _filled(self, first: list[Delivery]) -> list[Delivery]:
+        batch = first
+        if self.settings.window:
             self._wait(self.settings.window)
-        while batch and len(batch) < self.settings.batch_size:
+        while len(batch) < self.settings.batch_size:
             more = self._receive(self.settings.batch_size - len(batch))
             if not more:
                 break
-            batch += more
+            batch = [*batch, *more]
         return batch
 
     def _receive(self, limit: int) -> list[Delivery]:

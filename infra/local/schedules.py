@@ -45,12 +45,15 @@ class Schedule:
     def next_due(self) -> float:
         return self.due
 
-    def poll(self) -> int:
-        """Call the function if it is due; returns the calls made. Missed calls are not made up for."""
+    def claim(self) -> Callable[[], int] | None:
+        """Return the call that is due, if one is. Missed calls are not made up for."""
         now = self.clock()
         if now < self.due:
-            return 0
+            return None
         self.due += self.interval * (1 + (now - self.due) // self.interval)
+        return lambda: self._call(now)
+
+    def _call(self, now: float) -> int:
         self.function.invoke(self.payload or self._event(now))
         return 1
 

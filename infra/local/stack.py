@@ -25,7 +25,7 @@ RunnerFactory = Callable[[FunctionSettings, Callable[[], Surroundings]], Runner]
 
 
 class Pollable(Protocol):
-    """What a driver needs of a mapping or schedule."""
+    """A mapping or schedule: a source of work. A piece of work returns how many records it handed over."""
 
     @property
     def name(self) -> str: ...
@@ -33,9 +33,15 @@ class Pollable(Protocol):
     @property
     def concurrency(self) -> int: ...
 
-    def poll(self) -> int: ...
+    def claim(self) -> Callable[[], int] | None: ...
 
     def next_due(self) -> float | None: ...
+
+
+def poll(pollable: Pollable) -> int:
+    """Do one piece of its work now. Returns the number of records handed to the function."""
+    work = pollable.claim()
+    return work() if work else 0
 
 
 def in_process(settings: FunctionSettings, surroundings: Callable[[], Surroundings]) -> Runner:
@@ -129,7 +135,7 @@ class Stack:
     def settle(self) -> int:
         """Poll everything until nothing moves at this instant. Returns the records handed to functions."""
         total = 0
-        while moved := sum(pollable.poll() for pollable in self.pollables):
+        while moved := sum(map(poll, self.pollables)):
             total += moved
         return total
 

@@ -75,7 +75,7 @@ class StreamMapping:
     _position: int | None = None
     _waiting: deque[_Batch] = field(default_factory=deque)
     _not_before: float = 0
-    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
+    _in_work: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self._wanted: Predicate = any_of(self.settings.patterns)
@@ -86,13 +86,29 @@ class StreamMapping:
         """When a failed batch is tried again (epoch seconds), if one waits."""
         return self._not_before if self._waiting else None
 
-    def poll(self) -> int:
-        """Hand at most one batch to the function. Returns the number of records handed over."""
-        with self._one_at_a_time:
-            if self.stopping.is_set() or self.clock() < self._not_before:
-                return 0
-            batch = self._without_aged(self._waiting.popleft() if self._waiting else _Batch(self._read()))
-            return self._hand_over(batch) if batch.records else 0
+    def claim(self) -> Callable[[], int] | None:
+        """Take the next batch, unless one is in work or waits for its retry.
+
+        Returns the work of handing it over, which gives the number of its records.
+        """
+        if (
+            self.stopping.is_set()
+            or self.clock() < self._not_before
+            or not self._in_work.acquire(blocking=False)
+        ):
+            return None
+        batch = self._without_aged(self._waiting.popleft() if self._waiting else _Batch(self._read()))
+        if batch.records:
+            return lambda: self._hand_over(batch)
+        self._in_work.release()
+        return None
+
+    def _hand_over(self, batch: _Batch) -> int:
+        try:
+            self._invoke(batch)
+        finally:
+            self._in_work.release()
+        return len(batch.records)
 
     def _read(self) -> tuple[Record, ...]:
         batch: list[Record] = []
@@ -112,7 +128,7 @@ class StreamMapping:
             self._discard(aged, "RecordAgeExceeded", batch.failures, None)
         return batch.after(len(aged))
 
-    def _hand_over(self, batch: _Batch) -> int:
+    def _invoke(self, batch: _Batch) -> None:
         invocation = self.function.invoke({"Records": list(batch.records)})
         done = self._done(batch, invocation)
         if done == len(batch.records):
@@ -121,7 +137,6 @@ class StreamMapping:
             self._bisect(batch)
         else:
             self._retry(batch.after(done), invocation)
-        return len(batch.records)
 
     def _done(self, batch: _Batch, invocation: Invocation) -> int:
         """How many records, from the first on, need not come again."""

@@ -1,0 +1,71 @@
+"""Drive a stack in real time: claim work as it comes, and do it on threads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from infra.local.stack import Pollable, Stack
+
+LONGEST_NAP_SECONDS = 1.0
+log = logging.getLogger("infra.local")
+
+
+class Dispatcher:
+    """Hands claimed work to threads, at most `concurrency` pieces of each mapping at once."""
+
+    def __init__(self, stack: Stack, concurrency: int) -> None:
+        self._stack = stack
+        self._limits = {pollable.name: min(pollable.concurrency, concurrency) for pollable in stack.pollables}
+        self._in_work: Counter[str] = Counter()
+        self._changed = stack.aws.region.changed
+        self._pool = ThreadPoolExecutor(sum(self._limits.values()), "function")
+        self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Claim nothing more, and wait for what is in work to be finished or given back."""
+        self._stack.stopping.set()
+        with self._changed:
+            self._changed.notify_all()
+        self._thread.join()
+        self._pool.shutdown(wait=True)
+
+    def _run(self) -> None:
+        while not self._stack.stopping.is_set():
+            with self._changed:
+                if not self._claim_all() and not self._stack.stopping.is_set():
+                    self._changed.wait(self._nap())
+
+    def _claim_all(self) -> int:
+        return sum(self._claim(pollable) for pollable in self._stack.pollables)
+
+    def _claim(self, pollable: Pollable) -> int:
+        claimed = 0
+        while self._in_work[pollable.name] < self._limits[pollable.name] and (work := pollable.claim()):
+            self._in_work[pollable.name] += 1
+            self._pool.submit(self._do, pollable.name, work)
+            claimed += 1
+        return claimed
+
+    def _do(self, name: str, work: Callable[[], int]) -> None:
+        try:
+            work()
+        except Exception:
+            log.exception("%s: a mapping failed outside of its function", name)
+        finally:
+            with self._changed:
+                self._in_work[name] -= 1
+                self._changed.notify_all()
+
+    def _nap(self) -> float:
+        due = self._stack.next_due()
+        if due is None:
+            return LONGEST_NAP_SECONDS
+        # A due time that has passed belongs to work beyond the limits, whose end wakes us.
+        return min(LONGEST_NAP_SECONDS, max(0.01, due - self._stack.now()))
