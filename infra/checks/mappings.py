@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
-
 from infra.checks.template import Finding, Template, target
 
 VISIBILITY_PER_TIMEOUT = 6
 """docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html: "set the queue's visibility timeout to at
 least six times the function timeout", plus the batching window."""
+
+NEW_EVENTS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"event": {"S": [{"exists": True}]}}}}
+"""`exists` matches leaf nodes only: docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html"""
 
 
 def mapping_reports_partial_failures(template: Template) -> Iterator[Finding]:
@@ -80,13 +81,8 @@ def stream_mapping_wakes_for_new_events_only(template: Template) -> Iterator[Fin
     """Marking a row published, and its expiry, are records of the stream as well."""
     for name, mapping in template.stream_mappings():
         filters = mapping.get("FilterCriteria", {}).get("Filters", [])
-        if not filters or not all(_takes_new_events_only(json.loads(f["Pattern"])) for f in filters):
+        if [json.loads(filter_["Pattern"]) for filter_ in filters] != [NEW_EVENTS]:
             yield Finding(name, "wakes its function for more than an INSERT with dynamodb.NewImage.event.S")
-
-
-def _takes_new_events_only(pattern: dict[str, Any]) -> bool:
-    event = pattern.get("dynamodb", {}).get("NewImage", {}).get("event", {}).get("S")
-    return pattern.get("eventName") == ["INSERT"] and event == [{"exists": True}]
 
 
 RULES = (
