@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+
 from infra.checks.template import Finding, Template, target
 
 VISIBILITY_PER_TIMEOUT = 6
