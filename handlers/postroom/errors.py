@@ -13,7 +13,15 @@ class Permanent(PostroomError):
 
 
 class Unreadable(Permanent):
-    """A message or event that cannot be read: bad JSON, a wrong field, an unknown type or version."""
+    """A message, event or body that cannot be read: bad JSON, a wrong field, an unknown type or version.
+
+    `field` names the place where it is known, such as `lines[0].sku`.
+    """
+
+    def __init__(self, reason: str, *, field: str = "") -> None:
+        super().__init__(f"{field}: {reason}" if field else reason)
+        self.reason = reason
+        self.field = field
 
 
 class NotFound(Permanent):

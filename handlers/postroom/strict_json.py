@@ -20,12 +20,9 @@ def loads(text: str | bytes) -> Any:
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
         value = _decode(decoded)
-        if "\\u" in decoded:
-            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+        _refuse_half_pairs(value, decoded)
     except UnicodeDecodeError as error:
         raise Unreadable("the text is not UTF-8") from error
-    except UnicodeEncodeError as error:
-        raise Unreadable("a string holds half of a surrogate pair") from error
     except RecursionError as error:
         raise Unreadable("the JSON is nested too deeply") from error
     except json.JSONDecodeError as error:
@@ -61,7 +58,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise Unreadable(f"the key {repeated!r} is given twice")
+        raise Unreadable("the key is given twice", field=repeated.encode(errors="replace").decode())
     return members
 
 
@@ -80,6 +77,39 @@ def _bounded(literal: str) -> int:
     if len(literal.lstrip("-")) > MAX_DIGITS:
         raise Unreadable(f"a number has more than {MAX_DIGITS} digits")
     return int(literal)
+
+
+def _refuse_half_pairs(value: Any, text: str) -> None:
+    if "\\u" not in text and _encodes(text):
+        return
+    place = _half_pair(value, "")
+    if place is not None:
+        raise Unreadable("a string holds half of a surrogate pair", field=place)
+
+
+def _half_pair(value: Any, place: str) -> str | None:
+    """Where a string (or key) cannot be encoded, because it holds half of a pair; None when all can."""
+    match value:
+        case str():
+            return None if value.isprintable() or _encodes(value) else place
+        case list():
+            places = (_half_pair(each, f"{place}[{index}]") for index, each in enumerate(value))
+        case dict():
+            places = (
+                _half_pair(each, f"{place}.{name}".lstrip(".")) if _encodes(name) else place
+                for name, each in value.items()
+            )
+        case _:
+            return None
+    return next((found for found in places if found is not None), None)
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _decimal(value: Any) -> Any:

@@ -1,0 +1,153 @@
+"""Accept work once: the entity, its event, its idempotency record and its status header are one item.
+
+There is no in-progress mark, hence none that can get stuck: the item's id is derived from the request, and
+the conditional put of it decides every race.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from . import outbox, strict_json
+from .bodies import read_body
+from .errors import ConditionFailed, Transient
+from .events import Event, read_envelope
+from .http import Answer, Request
+from .idempotency import HEADER, REPLAYED, derived_id, fingerprint_of, key_of
+from .problems import FieldError, Problem
+from .storage import Item, Key, Put, Store
+
+logger = logging.getLogger("postroom.acceptance")
+
+POLL_AFTER_SECONDS = 1
+
+M = TypeVar("M", bound=BaseModel)
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Intent(Generic[M]):
+    """A request, read and identified, of which nothing has happened yet."""
+
+    id: str
+    fingerprint: str
+    caller: str
+    trace: str
+    payload: M
+
+    @property
+    def settlement_key(self) -> str:
+        """The key for whatever is settled inline: the same for every repeat, another for another payload."""
+        return f"{self.id}-{self.fingerprint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """What is to be written: the entity's own attributes and the event it is born with."""
+
+    event: Event[Any]
+    attributes: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[M, S]):
+    """What a route supplies. `settle` does what the answer depends on; it may raise `Problem`.
+
+    `undo` gives back what was settled for a request that lost a race; it gets the winner's item, which may
+    rest on the very same settlement.
+    """
+
+    route: str
+    model: type[M]
+    key: Callable[[str], Key]
+    settle: Callable[[Intent[M]], S]
+    undo: Callable[[S, Item], None]
+    build: Callable[[Intent[M], S, datetime], Birth]
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance(Generic[M, S]):
+    """Answers a route's requests: 202 and where to look, the same for every repeat of the request."""
+
+    work: Work[M, S]
+    store: Store
+    now: Callable[[], datetime]
+
+    def __call__(self, request: Request) -> Answer:
+        """Raises `Problem` for what cannot be accepted; then nothing has been written."""
+        intent = self._read(request)
+        earlier = self._lookup(intent)
+        if earlier is not None:
+            return _repeated(intent, earlier)
+        return self._commit(intent, self.work.settle(intent))
+
+    def _read(self, request: Request) -> Intent[M]:
+        key = key_of(request)
+        payload = read_body(request, self.work.model)
+        return Intent(
+            id=derived_id(request.caller, self.work.route, key),
+            fingerprint=fingerprint_of(payload),
+            caller=request.caller,
+            trace=request.trace,
+            payload=payload,
+        )
+
+    def _lookup(self, intent: Intent[M]) -> Item | None:
+        key = self.work.key(intent.id)
+        return self.store.read([key]).get(key)
+
+    def _commit(self, intent: Intent[M], settled: S) -> Answer:
+        birth = self.work.build(intent, settled, self.now())
+        item = _record(intent, birth)
+        try:
+            self.store.write(Put(self.work.key(intent.id), item))
+        except ConditionFailed as refused:
+            winner = refused.old or self._lookup(intent)
+            if winner is None:
+                raise Transient("the item in the way is gone") from refused
+            return self._lost(intent, settled, item, winner)
+        return _accepted(item)
+
+    def _lost(self, intent: Intent[M], settled: S, ours: Item, winner: Item) -> Answer:
+        if winner["event"] == ours["event"]:
+            # our own write: the SDK sent it again after the answer to the first had got lost
+            return _accepted(winner)
+        self._undo(settled, winner)
+        return _repeated(intent, winner)
+
+    def _undo(self, settled: S, winner: Item) -> None:
+        try:
+            self.work.undo(settled, winner)
+        except Exception:
+            # a retry of this request is refused before it gets here, so failing it would mend nothing
+            logger.exception(
+                "settlement.not_undone", extra={"winner": winner["pk"], "route": self.work.route}
+            )
+
+
+def _record(intent: Intent[Any], birth: Birth) -> Item:
+    body = strict_json.dumps({"status": "queued", "jobId": birth.event.id})
+    return {
+        **birth.attributes,
+        **outbox.attributes(birth.event),
+        "owner": intent.caller,
+        "fingerprint": intent.fingerprint,
+        "answer": body,
+    }
+
+
+def _repeated(intent: Intent[Any], earlier: Item) -> Answer:
+    if earlier["fingerprint"] != intent.fingerprint:
+        errors = [FieldError(HEADER, "was used before, with another payload")]
+        raise Problem(422, "idempotency_key_reused", "Use a new key for a new request.", errors=errors)
+    return _accepted(earlier, {REPLAYED: "true"})
+
+
+def _accepted(item: Item, more: Mapping[str, str] | None = None) -> Answer:
+    location = f"/jobs/{read_envelope(item['event']).id}"
+    headers = {"Location": location, "Retry-After": str(POLL_AFTER_SECONDS), **(more or {})}
+    return Answer.json(202, item["answer"], headers)

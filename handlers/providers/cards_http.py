@@ -1,0 +1,116 @@
+"""A card gateway that speaks JSON over HTTP and honours idempotency keys."""
+
+import http.client
+import json
+import weakref
+from collections import deque
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..postroom.aws.deployment import Deployment
+from ..postroom.errors import ProviderError, Transient
+from ..shop.ports import CardDeclined, Charge, ChargeInProgress
+
+TIMEOUT_SECONDS = 3
+"""Of connecting and of each read: with one resend and the database's own time-outs, a checkout still answers
+before its function's time is up."""
+MAX_ANSWER_BYTES = 64 * 1024
+
+_GONE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
+"""What a connection raises that the other side closed while it lay idle."""
+
+
+class HttpCards:
+    """The gateway at `base_url`. Connections are kept and shared; any thread may use it."""
+
+    def __init__(self, base_url: str) -> None:
+        self._url = urlsplit(base_url)
+        self._idle: deque[http.client.HTTPConnection] = deque()
+        weakref.finalize(self, _close_all, self._idle)
+
+    def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
+        """Raises `CardDeclined`, `ChargeInProgress`, `ProviderError`; `Transient` without a clear answer."""
+        body = {"amount": amount, "currency": currency, "token": token}
+        status, answer = self._post("/charges", body, key)
+        match status:
+            case 200:
+                return Charge(_id_of(answer))
+            case 402:
+                raise CardDeclined("the card was declined")
+            case 409:
+                raise ChargeInProgress("the gateway is working on the same request")
+            case _:
+                raise ProviderError(status, f"the card gateway answered {status} to a charge")
+
+    def refund(self, charge_id: str) -> None:
+        status, _ = self._post("/refunds", {"charge": charge_id}, f"refund-{charge_id}")
+        if status != 200:
+            raise ProviderError(status, f"the card gateway answered {status} to a refund")
+
+    def _post(self, path: str, body: Any, key: str) -> tuple[int, Any]:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": key}
+        content = json.dumps(body).encode()
+        try:
+            return self._exchange(path, content, headers)
+        except (OSError, http.client.HTTPException) as error:
+            raise Transient(f"the card gateway cannot be reached: {type(error).__name__}") from error
+
+    def _exchange(self, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, Any]:
+        kept = self._kept()
+        if kept is not None:
+            try:
+                return self._ask(kept, path, content, headers)
+            except _GONE:
+                # closed while idle; the key makes sending again safe even if it was not
+                pass
+        return self._ask(self._connect(), path, content, headers)
+
+    def _ask(
+        self, connection: http.client.HTTPConnection, path: str, content: bytes, headers: dict[str, str]
+    ) -> tuple[int, Any]:
+        try:
+            connection.request("POST", self._url.path.rstrip("/") + path, content, headers)
+            response = connection.getresponse()
+            answer = response.read(MAX_ANSWER_BYTES)
+        except BaseException:
+            connection.close()
+            raise
+        if response.isclosed() and connection.sock is not None:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return response.status, _parsed(answer)
+
+    def _kept(self) -> http.client.HTTPConnection | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+    def _connect(self) -> http.client.HTTPConnection:
+        make = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
+        return make(self._url.hostname or "", self._url.port, timeout=TIMEOUT_SECONDS)
+
+
+def from_deployment(deployment: Deployment) -> HttpCards:
+    return HttpCards(deployment.setting("CARDS_URL"))
+
+
+def _parsed(answer: bytes) -> Any:
+    try:
+        return json.loads(answer)
+    except ValueError:
+        return None
+
+
+def _id_of(answer: Any) -> str:
+    """Raises `Transient` when the yes cannot be read: asking again gets the same charge."""
+    identity = answer.get("id") if isinstance(answer, dict) else None
+    if not isinstance(identity, str) or not identity:
+        raise Transient("the card gateway's answer cannot be read")
+    return identity
+
+
+def _close_all(connections: deque[http.client.HTTPConnection]) -> None:
+    while connections:
+        connections.pop().close()

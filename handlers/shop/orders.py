@@ -1,0 +1,97 @@
+"""An order: the item it is stored as, and the event it is born with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ..postroom.events import EventType
+from ..postroom.jobs import EPOCH
+from ..postroom.storage import Item, Key
+
+KIND = "order"
+
+
+class OrderPaid(BaseModel):
+    """`amount` is in the minor unit of `currency`."""
+
+    model_config = ConfigDict(
+        frozen=True, strict=True, alias_generator=to_camel, populate_by_name=True, hide_input_in_errors=True
+    )
+
+    order_id: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+    customer_id: Annotated[str, Field(min_length=1, max_length=255)]
+    amount: Annotated[int, Field(ge=1)]
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+
+
+ORDER_PAID = EventType("order.paid", 1, OrderPaid)
+
+
+def aggregate_of(order_id: str) -> str:
+    return f"{KIND}-{order_id}"
+
+
+def order_key(order_id: str) -> Key:
+    return Key("shop", aggregate_of(order_id), "entity")
+
+
+@dataclass(frozen=True, slots=True)
+class OrderLine:
+    """What was bought, as it was named and priced at that time. `unit_price` is in kobo."""
+
+    sku: str
+    name: str
+    unit_price: int
+    quantity: int
+
+    @property
+    def total(self) -> int:
+        return self.unit_price * self.quantity
+
+    @property
+    def attributes(self) -> Item:
+        return {"sku": self.sku, "name": self.name, "price": self.unit_price, "quantity": self.quantity}
+
+    @classmethod
+    def from_attributes(cls, line: Item) -> "OrderLine":
+        return cls(line["sku"], line["name"], int(line["price"]), int(line["quantity"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What subscribers read of an order. `amount` is in kobo; `placed_at` is when it was paid."""
+
+    id: str
+    email: str
+    lines: Sequence[OrderLine]
+    amount: int
+    currency: str
+    placed_at: datetime
+    note: str = ""
+
+    @classmethod
+    def from_item(cls, item: Item) -> "Order":
+        return cls(
+            id=item["pk"].removeprefix(f"{KIND}-"),
+            email=item["email"],
+            lines=[OrderLine.from_attributes(line) for line in item["lines"]],
+            amount=int(item["amount"]),
+            currency=item["currency"],
+            placed_at=EPOCH + timedelta(milliseconds=int(item["bornAt"])),
+            note=item.get("note", ""),
+        )
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The order's own part of its item; time and owner come with the event. Blank is stored as absent."""
+        attributes: dict[str, Any] = {
+            "email": self.email,
+            "lines": [line.attributes for line in self.lines],
+            "amount": self.amount,
+            "currency": self.currency,
+        }
+        return {**attributes, "note": self.note} if self.note else attributes

@@ -1,0 +1,56 @@
+"""What the shop needs from the world outside, in the shop's words. `providers` holds the adapters."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from ..postroom.errors import PostroomError, Transient
+
+
+class CardDeclined(PostroomError):
+    """The customer's bank says no. Nothing has been charged."""
+
+
+class ChargeInProgress(Transient):
+    """Another request with the same key is being charged at this moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A charge that the gateway made; `id` is the gateway's."""
+
+    id: str
+
+
+class Cards(Protocol):
+    def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
+        """Charge `amount` (kobo) once per `key`.
+
+        Raises `CardDeclined`, `ChargeInProgress`, or `Transient` when the gateway cannot be asked.
+        """
+
+    def refund(self, charge_id: str) -> None:
+        """Give a whole charge back, once however often it is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail as text. `date` is part of it, so that every repeat of a mail is the same bytes."""
+
+    to: str
+    subject: str
+    text: str
+    date: datetime
+
+
+class Mailer(Protocol):
+    def send(self, mail: Mail, *, key: str) -> str:
+        """Hand the mail in and return its message id, which is derived from `key`.
+
+        Raises `Permanent` when this recipient or content is refused, `Transient` for everything else.
+        """
+
+
+class Files(Protocol):
+    def put(self, name: str, content: bytes, content_type: str) -> str:
+        """Store the content under a name, replacing what is there, and return where it is."""
