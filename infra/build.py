@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from infra import binaries
 from infra.expand import parse
 
 ROOT = Path(__file__).parent.parent
@@ -36,6 +37,10 @@ def runtime(template: dict[str, Any]) -> str:
     return str(template["Globals"]["Function"]["Runtime"])
 
 
+def default_architecture(template: dict[str, Any]) -> str:
+    return str(template["Parameters"]["Architecture"]["Default"])
+
+
 def find_interpreter(name: str, environ: dict[str, str]) -> Path:
     """Return a working interpreter of that name. Raises `NoInterpreter`."""
     for candidate in _candidates(name, environ):
@@ -58,14 +63,29 @@ def _works(interpreter: Path) -> bool:
     return subprocess.run([interpreter, "-c", "import pip"], capture_output=True, check=False).returncode == 0
 
 
-def build(interpreter: Path, architecture: str | None) -> None:
-    """Validate, build and byte-compile. Raises `CalledProcessError` when a step fails."""
-    overrides = ["--parameter-overrides", f"Architecture={architecture}"] if architecture else []
+class WrongBuild(Exception):
+    """The build is not what the functions need."""
+
+
+def build(interpreter: Path, architecture: str) -> None:
+    """Validate, build, byte-compile and inspect.
+
+    Raises `CalledProcessError` when a step fails, `WrongBuild` when a library is for another processor.
+    """
     path = os.pathsep.join([str(interpreter.parent), os.environ.get("PATH", "")])
     _run([SAM, "validate", "--lint"])
-    _run([SAM, "build", *overrides], PATH=path)
+    _run([SAM, "build", "--parameter-overrides", f"Architecture={architecture}"], PATH=path)
     for artefact in artefacts():
         compile_bytes(interpreter, artefact)
+        inspect(artefact, architecture)
+
+
+def inspect(artefact: Path, architecture: str) -> None:
+    """Raise `WrongBuild` for a wheel of another processor, which would fail only when first imported."""
+    if wrong := list(binaries.foreign(artefact, architecture)):
+        raise WrongBuild(f"not for {architecture}: {', '.join(map(str, wrong))}")
+    if not binaries.compiled(artefact):
+        raise WrongBuild(f"{artefact} has no compiled library: was a wheel built from source?")
 
 
 def artefacts() -> list[Path]:
@@ -92,28 +112,33 @@ def _run(command: list[Any], **variables: str) -> None:
     subprocess.run([str(part) for part in command], cwd=ROOT, env={**os.environ, **variables}, check=True)
 
 
-def _arguments() -> argparse.Namespace:
+def _arguments(default: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--architecture", choices=["arm64", "x86_64"], help="default: the template's")
+    parser.add_argument("--architecture", choices=list(binaries.MACHINES), default=default)
     parser.add_argument("--find", action="store_true", help="only say which Python it would build with")
     return parser.parse_args()
 
 
+def _report() -> None:
+    for artefact in artefacts():
+        print(f"{artefact.name:20} {megabytes(artefact):6.1f} MB unpacked")
+
+
 def main() -> int:
-    arguments = _arguments()
+    template = parse(TEMPLATE.read_text(encoding="utf-8"))
+    arguments = _arguments(default_architecture(template))
     try:
-        interpreter = find_interpreter(runtime(parse(TEMPLATE.read_text(encoding="utf-8"))), dict(os.environ))
+        interpreter = find_interpreter(runtime(template), dict(os.environ))
         if arguments.find:
             print(interpreter)
             return 0
         build(interpreter, arguments.architecture)
-    except NoInterpreter as error:
+        _report()
+    except (NoInterpreter, WrongBuild) as error:
         print(error, file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as error:
         return error.returncode
-    for artefact in artefacts():
-        print(f"{artefact.name:20} {megabytes(artefact):6.1f} MB")
     return 0
 
 
