@@ -14,13 +14,13 @@ from infra.local.http_messages import HttpAnswer, HttpRequest
 Handle = Callable[[HttpRequest], HttpAnswer]
 
 
-def api_app(handle: Handle, pool: Executor, pages: ASGIApp, is_page: Callable[[str], bool]) -> ASGIApp:
-    """Return an application that gives requests to `handle` on a thread of `pool`, pages apart."""
+def api_app(handle: Handle, pool: Executor, pages: ASGIApp, is_page: Callable[[str, str], bool]) -> ASGIApp:
+    """Return an application that gives requests to `handle` on a thread of `pool`, and pages to `pages`."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        if is_page(scope["path"]):
+        if is_page(scope["method"], scope["path"]):
             await pages(scope, receive, send)
             return
         request = _request(scope, await _body(receive))

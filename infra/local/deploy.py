@@ -118,7 +118,11 @@ class Deployment:
     def _stand_in(self, logical_id: str, type_name: str) -> Made:
         service = type_name.split("::")[1].lower()
         kind = "function:" if type_name == "AWS::Lambda::Function" else ""
-        return Made(logical_id, {"Arn": self.account.arn(service, f"{kind}{logical_id}")})
+        attributes = {"Arn": self.account.arn(service, f"{kind}{logical_id}")}
+        if type_name == "AWS::ApiGatewayV2::Api":
+            # The form it has on AWS; where the local one listens is not for the template to know.
+            attributes["ApiEndpoint"] = f"https://local.execute-api.{self.account.region}.amazonaws.com"
+        return Made(logical_id, attributes)
 
     def _properties(self, logical_id: str) -> dict[str, Any]:
         try:

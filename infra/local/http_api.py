@@ -33,6 +33,10 @@ class HttpApi:
     def routes(self) -> Sequence[Route]:
         return self._routes.routes
 
+    def has_route(self, method: str, path: str) -> bool:
+        """Whether a request would reach a function, token aside."""
+        return self._routes.match(method, path) is not None
+
     def handle(self, request: HttpRequest, now: float) -> HttpAnswer:
         """Answer a request at the time `now` (epoch seconds)."""
         if len(request.body) > PAYLOAD_LIMIT_BYTES:

@@ -9,10 +9,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from infra.local.aws.dynamodb.stream import Stream
 from infra.local.aws.region import Region
 from infra.local.aws.sqs.message import Received
 from infra.local.aws.sqs.queue import Queue
 from infra.local.queue_mapping import Delivery
+from infra.local.stream_mapping import Record
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,28 @@ class ModelQueue:
         with self.region.changed:
             for handle in receipt_handles:
                 self.queue.change_visibility(handle, 0)
+
+
+@dataclass(frozen=True)
+class ModelStream:
+    """One table's stream; it has a single shard."""
+
+    region: Region
+    stream: Stream
+
+    @property
+    def arn(self) -> str:
+        return self.stream.arn
+
+    def latest(self) -> int:
+        with self.region.changed:
+            return self.stream.end
+
+    def read(self, position: int | None, limit: int) -> tuple[Sequence[Record], int]:
+        with self.region.changed:
+            first = max(position or 0, self.stream.start)
+            records = [dict(record) for record in self.stream.read(first, limit)]
+            return records, first + len(records)
 
 
 def _delivery(received: Received) -> Delivery:

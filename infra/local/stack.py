@@ -186,7 +186,7 @@ class Stack:
         sqs = self.aws.sqs
         return Sources(
             queue=lambda arn: ModelQueue(self.aws.region, sqs.queue(arn)),
-            stream=lambda arn: ModelStream(self.aws.region, self.aws.dynamodb.table_of_stream(arn)),
+            stream=lambda arn: ModelStream(self.aws.region, self.aws.dynamodb.stream(arn)),
             send=self._send,
             clock=self.now,
             stopping=self.stopping,

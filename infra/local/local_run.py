@@ -1,0 +1,144 @@
+"""The local run: the stack in real time, its providers, and everything reachable over loopback."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from infra.local.api_app import api_app
+from infra.local.aws import LocalAws
+from infra.local.aws.clock import SystemClock
+from infra.local.aws.http import app as aws_app
+from infra.local.dispatcher import Dispatcher
+from infra.local.functions import FunctionSettings, InProcess, Observer, Runner, process_environ
+from infra.local.http_messages import HttpAnswer, HttpRequest
+from infra.local.isolated import Isolated
+from infra.local.pages import pages
+from infra.local.providers.cards import CardGateway
+from infra.local.providers.cards_app import cards_app
+from infra.local.providers.mail import Mailbox, MailServer
+from infra.local.providers.outages import Switch
+from infra.local.servers import LOOPBACK, Servers
+from infra.local.stack import Options, RunnerFactory, Stack, Surroundings
+
+ROOT = Path(__file__).resolve().parents[2]
+SENDER = "shop@example.com"
+API_THREADS = 8
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """`port` is the API's; the AWS endpoint, cards and mail take the three after it; 0 takes free ones.
+
+    `concurrency` limits the batches of each mapping that are in work at once, below what the template allows:
+    this machine has no more processors than that.
+    """
+
+    port: int = 0
+    template: Path = ROOT / "template.yaml"
+    isolated: bool = False
+    seed: int = 0
+    concurrency: int = 2
+    observers: Sequence[Observer] = ()
+    runner: RunnerFactory | None = None
+
+
+@dataclass(frozen=True)
+class Urls:
+    """Where things listen."""
+
+    api: str
+    aws: str
+    cards: str
+    mail: str
+
+
+@dataclass
+class LocalRun:
+    """Everything, started with `start` and ended with `stop`."""
+
+    options: RunOptions = field(default_factory=RunOptions)
+
+    def __post_init__(self) -> None:
+        clock = SystemClock()
+        self.aws = LocalAws(clock, seed=self.options.seed)
+        self.mailbox = Mailbox()
+        self.switches = {"mail": Switch(clock.now), "cards": Switch(clock.now)}
+        self.gateway = CardGateway(self.switches["cards"])
+        self._servers = Servers()
+        self._pool = ThreadPoolExecutor(API_THREADS, "api")
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Bring it all up. Raises `PortTakenError`, or whatever is wrong with the template."""
+        port = self._port
+        aws_url = self._servers.http(aws_app(self.aws), port(1))
+        cards_url = self._servers.http(cards_app(self.gateway), port(2))
+        mail = MailServer(self.mailbox, self.switches["mail"])
+        mail_url = f"smtp://{LOOPBACK}:{self._servers.protocol(mail.session, port(3))}"
+        self.stack = self._stack(aws_url, cards_url, mail_url)
+        own_pages = pages(self.aws, self.mailbox, self.switches)
+        front = api_app(self.handle, self._pool, own_pages, self._is_page)
+        self.urls = Urls(self._servers.http(front, port(0)), aws_url, cards_url, mail_url)
+        self.dispatcher = Dispatcher(self.stack, self.options.concurrency)
+        self.dispatcher.start()
+
+    def stop(self) -> None:
+        """Claim nothing more; finish or give back what is in flight; end."""
+        if self._stopped.is_set():
+            return
+        self._stopped.set()
+        self.stack.stopping.set()
+        self.stack.refresh()
+        self.dispatcher.stop()
+        self._servers.close()
+        self._pool.shutdown()
+        self.stack.close()
+
+    def handle(self, request: HttpRequest) -> HttpAnswer:
+        return self.stack.handle(request)
+
+    def pids(self) -> list[int]:
+        """The processes of isolated functions."""
+        runners = [function.runner for function in self.stack.functions.values()]
+        return [pid for runner in runners if isinstance(runner, Isolated) for pid in runner.pids]
+
+    def _is_page(self, method: str, path: str) -> bool:
+        # What the template routes is the API's, whatever we would show there.
+        return self.stack.api is None or not self.stack.api.has_route(method, path)
+
+    def _port(self, offset: int) -> int:
+        return self.options.port + offset if self.options.port else 0
+
+    def _stack(self, aws_url: str, cards_url: str, mail_url: str) -> Stack:
+        parameters = {"CardsUrl": cards_url, "MailUrl": mail_url, "MailFrom": SENDER}
+        options = Options(
+            parameters=parameters,
+            observers=self.options.observers,
+            runner=self.options.runner or self._runner(aws_url),
+            seed=self.options.seed,
+        )
+        return Stack.from_template(self.options.template, self.aws, options)
+
+    def _runner(self, aws_url: str) -> RunnerFactory:
+        def isolated(settings: FunctionSettings, _surroundings: Callable[[], Surroundings]) -> Runner:
+            environ = {**process_environ(settings, self.aws.region.name), **_endpoint(aws_url)}
+            return Isolated(settings.handler, environ, self.options.concurrency)
+
+        def in_process(settings: FunctionSettings, surroundings: Callable[[], Surroundings]) -> Runner:
+            return InProcess(settings.handler, surroundings)
+
+        return isolated if self.options.isolated else in_process
+
+
+def _endpoint(aws_url: str) -> dict[str, str]:
+    return {
+        "AWS_ENDPOINT_URL": aws_url,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "PYTHONPATH": str(ROOT),
+    }
