@@ -1,0 +1,32 @@
+"""Every operation the model answers; a test holds this list to what handlers, infra and tests call."""
+
+from collections.abc import Mapping
+
+OPERATIONS: Mapping[str, tuple[str, ...]] = {
+    "dynamodb": (
+        "BatchExecuteStatement",
+        "BatchGetItem",
+        "CreateTable",
+        "DeleteItem",
+        "GetItem",
+        "PutItem",
+        "Query",
+        "TransactWriteItems",
+        "UpdateItem",
+        "UpdateTimeToLive",
+    ),
+    "dynamodbstreams": ("DescribeStream", "GetRecords", "GetShardIterator"),
+    "s3": ("CreateBucket", "GetObject", "PutObject"),
+    "sns": ("CreateTopic", "Publish", "PublishBatch", "SetSubscriptionAttributes", "Subscribe"),
+    "sqs": (
+        "ChangeMessageVisibility",
+        "ChangeMessageVisibilityBatch",
+        "CreateQueue",
+        "DeleteMessage",
+        "GetQueueAttributes",
+        "GetQueueUrl",
+        "ReceiveMessage",
+        "SendMessage",
+        "SetQueueAttributes",
+    ),
+}

@@ -1,0 +1,34 @@
+"""What every service of the model shares: one account in one region."""
+
+import random
+import threading
+import uuid
+
+from infra.local.aws.clock import Clock
+from infra.local.aws.meter import Usage
+from infra.local.aws.switches import Switches
+
+MILLISECONDS = 1000
+
+
+class Region:
+    """Clock, seeded randomness, names, and the one lock that every operation holds."""
+
+    def __init__(self, clock: Clock, seed: int, account: str, name: str) -> None:
+        self.clock = clock
+        self.random = random.Random(seed)  # noqa: S311 - repeatability is wanted, not secrecy
+        self.account = account
+        self.name = name
+        self.changed = threading.Condition(threading.RLock())
+        self.switches = Switches()
+        self.usage = Usage()
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch; whole, so that leases end at exact instants."""
+        return round(self.clock.now() * MILLISECONDS)
+
+    def new_id(self) -> str:
+        return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
+
+    def arn(self, service: str, resource: str) -> str:
+        return f"arn:aws:{service}:{self.name}:{self.account}:{resource}"

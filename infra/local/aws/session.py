@@ -1,0 +1,58 @@
+"""Ordinary boto3 clients, answered in process.
+
+A `before-send` hook that returns a response keeps botocore from opening a socket. What the hook sees is the request
+as it would go out, signed and serialised; what it returns is parsed, checked and retried like any answer of AWS.
+"""
+
+import io
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+from infra.local.aws import wire
+from infra.local.aws.messages import Request
+
+if TYPE_CHECKING:
+    from boto3.session import Session
+
+    from infra.local.aws.model import LocalAws
+
+
+def session(aws: "LocalAws") -> "Session":
+    """A session with credentials of nobody; its clients reach the model and nothing else."""
+    made = boto3.Session(
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+        region_name=aws.region.name,
+    )
+
+    def answer_in_process(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+        answer = wire.answer(aws, _request(request))
+        return AWSResponse(request.url, answer.status, answer.headers, _Body(answer.body))  # type: ignore[arg-type]
+
+    made.events.register("before-send", answer_in_process)
+    return made
+
+
+class _Body(io.BytesIO):
+    """A response body as urllib3 would hand it out."""
+
+    def stream(self, amt: int = 65_536, **_: Any) -> Iterator[bytes]:
+        while chunk := self.read(amt):
+            yield chunk
+
+
+def _request(request: AWSPreparedRequest) -> Request:
+    body = request.body or b""
+    if not isinstance(body, bytes):
+        body = body.encode() if isinstance(body, str) else body.read()
+    return Request(request.method, request.url, _lowered(request.headers), bytes(body))
+
+
+def _lowered(headers: Mapping[str, str | bytes]) -> dict[str, str]:
+    return {
+        name.lower(): value.decode() if isinstance(value, bytes) else str(value)
+        for name, value in headers.items()
+    }

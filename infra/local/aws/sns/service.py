@@ -1,0 +1,182 @@
+"""The operations of Amazon SNS. Deliveries to queues happen within the publish.
+
+https://docs.aws.amazon.com/sns/latest/api/API_Operations.html
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from infra.local.aws.errors import AwsError
+from infra.local.aws.region import Region
+from infra.local.aws.sns.topic import Publication, Subscription, Topic
+from infra.local.aws.sqs import Sqs
+from infra.local.aws.sqs.message import forbidden_character, size
+from infra.local.aws.switches import is_left_undone
+
+Params = Mapping[str, Any]
+Answer = dict[str, Any]
+
+BATCH_ENTRIES = 10
+_MESSAGE_BYTES = range(1_024, 1_048_576 + 1)
+_ENTRY_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_TOPIC_NAME = re.compile(r"[A-Za-z0-9_-]{1,256}")
+
+
+class Sns:
+    """All topics of the account."""
+
+    def __init__(self, region: Region, sqs: Sqs) -> None:
+        self._region = region
+        self._sqs = sqs
+        self.topics: dict[str, Topic] = {}
+
+    def topic(self, arn: str) -> Topic:
+        """A topic by its ARN or name; NotFound when there is none."""
+        found = self.topics.get(arn.split(":")[-1])
+        if found is None:
+            raise AwsError("NotFound", "Topic does not exist", 404)
+        return found
+
+    def create_topic(self, params: Params) -> Answer:
+        name, attributes = params["Name"], dict(params.get("Attributes") or {})
+        if not _TOPIC_NAME.fullmatch(name):
+            raise AwsError("InvalidParameter", "Invalid parameter: Topic Name")
+        if "MaximumMessageSize" in attributes and int(attributes["MaximumMessageSize"]) not in _MESSAGE_BYTES:
+            raise AwsError("InvalidParameter", "Invalid parameter: Attributes Reason: MaximumMessageSize")
+        topic = self.topics.setdefault(name, Topic(name, self._region.arn("sns", name), attributes))
+        return {"TopicArn": topic.arn}
+
+    def subscribe(self, params: Params) -> Answer:
+        """https://docs.aws.amazon.com/sns/latest/api/API_Subscribe.html; an endpoint subscribed before keeps its ARN."""
+        topic = self.topic(params["TopicArn"])
+        if params["Protocol"] != "sqs":
+            raise AwsError(
+                "InvalidParameter", f"Invalid parameter: protocol {params['Protocol']} is not modelled"
+            )
+        for known in topic.subscriptions.values():
+            if known.endpoint == params["Endpoint"]:
+                return {"SubscriptionArn": known.arn}
+        arn = f"{topic.arn}:{self._region.new_id()}"
+        topic.subscriptions[arn] = Subscription(arn, params["Endpoint"], params.get("Attributes") or {})
+        return {"SubscriptionArn": arn}
+
+    def set_subscription_attributes(self, params: Params) -> Answer:
+        arn = params["SubscriptionArn"]
+        subscription = self.topic(arn.rpartition(":")[0]).subscriptions.get(arn)
+        if subscription is None:
+            raise AwsError("NotFound", "Subscription does not exist", 404)
+        subscription.change(params["AttributeName"], params.get("AttributeValue", ""))
+        return {}
+
+    def publish(self, params: Params) -> Answer:
+        topic = self.topic(params["TopicArn"])
+        _check_message(params)
+        _check_size([params], topic, "InvalidParameter", "Invalid parameter: Message too long")
+        return {"MessageId": self._fan_out(topic, params)}
+
+    def publish_batch(self, params: Params) -> Answer:
+        """https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html: entries fail one by one, inside a 200."""
+        topic, entries = self.topic(params["TopicArn"]), params["PublishBatchRequestEntries"]
+        _check_batch(entries)
+        _check_size(
+            entries, topic, "BatchRequestTooLong", "The length of all the messages is more than the limit."
+        )
+        partial = self._region.switches.is_partial("sns", "PublishBatch")
+        answer: Answer = {"Successful": [], "Failed": []}
+        for position, entry in enumerate(entries):
+            try:
+                if partial and is_left_undone(position, len(entries)):
+                    raise AwsError("InternalError", "Internal failure", 500)
+                _check_message(entry)
+            except AwsError as error:
+                answer["Failed"].append(_failed(entry["Id"], error))
+            else:
+                answer["Successful"].append({"Id": entry["Id"], "MessageId": self._fan_out(topic, entry)})
+        return answer
+
+    def _fan_out(self, topic: Topic, entry: Params) -> str:
+        publication = Publication(
+            self._region.new_id(),
+            topic.arn,
+            entry["Message"],
+            entry.get("Subject"),
+            entry.get("MessageAttributes") or {},
+            self._region.clock.now(),
+        )
+        for subscription in topic.subscriptions.values():
+            if subscription.wants(publication):
+                self._deliver(subscription, publication)
+        return publication.id
+
+    def _deliver(self, subscription: Subscription, publication: Publication) -> None:
+        """What cannot be delivered goes to the subscription's dead-letter queue, or is lost, as on AWS.
+
+        https://docs.aws.amazon.com/sns/latest/dg/sns-dead-letter-queues.html
+        """
+        body, attributes = subscription.delivery(publication)
+        if subscription.can_carry(publication) and self._sqs.deliver(
+            subscription.endpoint, publication.topic_arn, body, attributes
+        ):
+            return
+        if subscription.dead_letter_arn is not None:
+            self._sqs.deliver(subscription.dead_letter_arn, publication.topic_arn, body, attributes)
+
+
+def _check_message(entry: Params) -> None:
+    """https://docs.aws.amazon.com/sns/latest/api/API_Publish.html"""
+    if not entry.get("Message"):
+        raise AwsError("InvalidParameter", "Invalid parameter: Empty message")
+    if forbidden_character(entry["Message"]):
+        raise AwsError("InvalidParameter", "Invalid parameter: Message Reason: Invalid characters in message")
+    for name, attribute in (entry.get("MessageAttributes") or {}).items():
+        _check_attribute(name, attribute)
+
+
+def _check_attribute(name: str, attribute: Mapping[str, Any]) -> None:
+    """https://docs.aws.amazon.com/sns/latest/dg/sns-message-attributes.html"""
+    kind = attribute.get("DataType", "")
+    if kind.split(".")[0] not in ("String", "Number", "Binary"):
+        raise AwsError(
+            "ParameterValueInvalid", f"The message attribute '{name}' has an invalid message attribute type."
+        )
+    if not attribute.get("StringValue") and not attribute.get("BinaryValue"):
+        raise AwsError(
+            "ParameterValueInvalid",
+            f"The message attribute '{name}' must contain non-empty message attribute value for type '{kind}'.",
+        )
+    if forbidden_character(attribute.get("StringValue") or ""):
+        raise AwsError("ParameterValueInvalid", f"Invalid characters in the message attribute '{name}'.")
+
+
+def _check_size(entries: list[Params], topic: Topic, code: str, message: str) -> None:
+    total = sum(size(entry.get("Message") or "", _complete(entry)) for entry in entries)
+    if total > topic.max_message_bytes:
+        raise AwsError(code, message)
+
+
+def _complete(entry: Params) -> Mapping[str, Any]:
+    attributes = entry.get("MessageAttributes") or {}
+    return {name: attribute for name, attribute in attributes.items() if "DataType" in attribute}
+
+
+def _check_batch(entries: list[Params]) -> None:
+    if not entries:
+        raise AwsError("EmptyBatchRequest", "The batch request doesn't contain any entries.")
+    if len(entries) > BATCH_ENTRIES:
+        raise AwsError(
+            "TooManyEntriesInBatchRequest", "The batch request contains more entries than permissible."
+        )
+    ids = [entry["Id"] for entry in entries]
+    if len(set(ids)) != len(ids):
+        raise AwsError(
+            "BatchEntryIdsNotDistinct", "Two or more batch entries in the request have the same Id."
+        )
+    if not all(_ENTRY_ID.fullmatch(entry_id) for entry_id in ids):
+        raise AwsError(
+            "InvalidBatchEntryId", "The Id of a batch entry in a batch request doesn't abide by the rules."
+        )
+
+
+def _failed(entry_id: str, error: AwsError) -> Answer:
+    return {"Id": entry_id, "Code": error.code, "Message": error.message, "SenderFault": error.status < 500}

@@ -1,0 +1,6 @@
+"""Amazon SQS: standard queues with leases, redrive and policies."""
+
+from infra.local.aws.sqs.queue import Queue
+from infra.local.aws.sqs.service import Sqs
+
+__all__ = ["Queue", "Sqs"]

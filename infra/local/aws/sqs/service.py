@@ -1,0 +1,263 @@
+"""The operations of Amazon SQS.
+
+https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Operations.html
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from infra.local.aws.errors import AwsError
+from infra.local.aws.region import MILLISECONDS, Region
+from infra.local.aws.sqs import message as messages
+from infra.local.aws.sqs.message import Message, Received
+from infra.local.aws.sqs.queue import MAX_VISIBILITY_SECONDS, Queue
+from infra.local.aws.sqs.settings import Settings
+from infra.local.aws.switches import is_left_undone
+
+Params = Mapping[str, Any]
+Answer = dict[str, Any]
+
+BATCH_ENTRIES = 10
+_ENTRY_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_CALLER = "AIDALOCALCALLER"
+
+
+class Sqs:
+    """All queues of the account."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self.queues: dict[str, Queue] = {}
+
+    def queue(self, name: str) -> Queue:
+        """A queue by its name, ARN or URL, whatever host the URL names; QueueDoesNotExist when there is none."""
+        found = self.queues.get(re.split("[:/]", name)[-1])
+        if found is None:
+            raise AwsError("QueueDoesNotExist", "The specified queue does not exist.")
+        return found
+
+    def deliver(self, queue_arn: str, topic_arn: str, body: str, attributes: messages.Attributes) -> bool:
+        """Take a message from a topic, if the queue exists and its policy lets the topic send."""
+        queue = self.queues.get(queue_arn.split(":")[-1])
+        if queue is None or not self._may_send(queue, topic_arn):
+            return False
+        if messages.size(body, attributes) > queue.settings.max_message_bytes:
+            return False
+        sender = "sns.amazonaws.com"
+        queue.send(Message(self._region.new_id(), body, self._region.now_ms(), sender, attributes))
+        return True
+
+    def create_queue(self, params: Params) -> Answer:
+        name, settings = params["QueueName"], Settings(params.get("Attributes") or {})
+        if not _QUEUE_NAME.fullmatch(name):
+            raise _invalid(
+                "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length"
+            )
+        known = self.queues.get(name)
+        if known is None:
+            self._check_target(settings)
+            known = self.queues[name] = Queue(self._region, name, settings, self.queue)
+        elif {**known.settings.shown(), **settings.attributes} != known.settings.shown():
+            raise AwsError(
+                "QueueNameExists", "A queue already exists with the same name and a different value."
+            )
+        return {"QueueUrl": known.url}
+
+    def get_queue_url(self, params: Params) -> Answer:
+        return {"QueueUrl": self.queue(params["QueueName"]).url}
+
+    def get_queue_attributes(self, params: Params) -> Answer:
+        queue = self.queue(params["QueueUrl"])
+        names = params.get("AttributeNames") or []
+        attributes = self._attributes(queue)
+        wanted = attributes if "All" in names else names
+        return {"Attributes": {name: attributes[name] for name in wanted if name in attributes}}
+
+    def set_queue_attributes(self, params: Params) -> Answer:
+        queue = self.queue(params["QueueUrl"])
+        settings = queue.settings.with_changes(params["Attributes"])
+        self._check_target(settings)
+        queue.settings = settings
+        return {}
+
+    def send_message(self, params: Params) -> Answer:
+        queue = self.queue(params["QueueUrl"])
+        body, attributes = params.get("MessageBody"), params.get("MessageAttributes") or {}
+        _check_message(queue, body, attributes)
+        delay = _bounded(params, "DelaySeconds", 900)
+        system = {
+            name: value["StringValue"] for name, value in params.get("MessageSystemAttributes", {}).items()
+        }
+        sent = Message(self._region.new_id(), str(body), self._region.now_ms(), _CALLER, attributes, system)
+        queue.send(sent, delay)
+        digest = {"MD5OfMessageAttributes": messages.attributes_md5(attributes)} if attributes else {}
+        return {"MessageId": sent.id, "MD5OfMessageBody": messages.md5(sent.body), **digest}
+
+    def receive_message(self, params: Params) -> Answer:
+        """Waits only where the clock can: under a clock that a test moves, a long poll answers at once."""
+        queue = self.queue(params["QueueUrl"])
+        limit = params.get("MaxNumberOfMessages", 1)
+        if not 1 <= limit <= BATCH_ENTRIES:
+            raise _invalid(
+                f"Value {limit} for parameter MaxNumberOfMessages is invalid. Reason: Must be 1 to 10"
+            )
+        visibility = _bounded(params, "VisibilityTimeout", MAX_VISIBILITY_SECONDS)
+        wait = _bounded(params, "WaitTimeSeconds", 20)
+        self._wait_for(queue, queue.settings.wait_seconds if wait is None else wait)
+        received = queue.receive(limit, visibility)
+        return {"Messages": [_shown(one, params) for one in received]} if received else {}
+
+    def delete_message(self, params: Params) -> Answer:
+        self.queue(params["QueueUrl"]).delete(params["ReceiptHandle"])
+        return {}
+
+    def change_message_visibility(self, params: Params) -> Answer:
+        queue = self.queue(params["QueueUrl"])
+        seconds = _bounded(params, "VisibilityTimeout", MAX_VISIBILITY_SECONDS)
+        queue.change_visibility(params["ReceiptHandle"], seconds or 0)
+        return {}
+
+    def change_message_visibility_batch(self, params: Params) -> Answer:
+        return self._batch("ChangeMessageVisibilityBatch", params, self.change_message_visibility)
+
+    def next_due_ms(self) -> int | None:
+        """When any queue's next delayed or leased message becomes claimable; milliseconds since the epoch."""
+        return min(
+            (due for queue in self.queues.values() if (due := queue.next_due_ms()) is not None), default=None
+        )
+
+    def _batch(self, operation: str, params: Params, act: Callable[[Params], Answer]) -> Answer:
+        """Entries succeed or fail one by one, inside a 200."""
+        entries = params["Entries"]
+        _check_batch(entries)
+        partial = self._region.switches.is_partial("sqs", operation)
+        answer: Answer = {"Successful": [], "Failed": []}
+        for position, entry in enumerate(entries):
+            try:
+                if partial and is_left_undone(position, len(entries)):
+                    raise AwsError(
+                        "InternalError", "We encountered an internal error. Please try again.", 500
+                    )
+                done = act({**entry, "QueueUrl": params["QueueUrl"]})
+            except AwsError as error:
+                answer["Failed"].append(_failed(entry["Id"], error))
+            else:
+                answer["Successful"].append({"Id": entry["Id"], **done})
+        return answer
+
+    def _wait_for(self, queue: Queue, seconds: int) -> None:
+        deadline = self._region.now_ms() + seconds * MILLISECONDS
+        while not queue.has_claimable() and (left := deadline - self._region.now_ms()) > 0:
+            due = queue.next_due_ms()
+            soonest = left if due is None else min(left, due - self._region.now_ms())
+            if not self._region.clock.wait(self._region.changed, soonest / MILLISECONDS):
+                return
+
+    def _attributes(self, queue: Queue) -> dict[str, str]:
+        visible, in_flight, delayed = queue.counts()
+        created = str(queue.created_ms // MILLISECONDS)
+        return {
+            **queue.settings.shown(),
+            "QueueArn": queue.arn,
+            "CreatedTimestamp": created,
+            "LastModifiedTimestamp": created,
+            "ApproximateNumberOfMessages": str(visible),
+            "ApproximateNumberOfMessagesNotVisible": str(in_flight),
+            "ApproximateNumberOfMessagesDelayed": str(delayed),
+        }
+
+    def _check_target(self, settings: Settings) -> None:
+        redrive = settings.redrive
+        if redrive is not None and redrive.target_arn.split(":")[-1] not in self.queues:
+            raise _invalid(
+                "Value for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist"
+            )
+
+    def _may_send(self, queue: Queue, topic_arn: str) -> bool:
+        """https://docs.aws.amazon.com/sns/latest/dg/subscribe-sqs-queue-to-sns-topic.html"""
+        context = {
+            "aws:SourceArn": topic_arn,
+            "aws:SourceAccount": self._region.account,
+            "aws:SecureTransport": "true",
+        }
+        return queue.settings.policy.allows("sns.amazonaws.com", "sqs:SendMessage", queue.arn, context)
+
+
+def _check_message(queue: Queue, body: str | None, attributes: messages.Attributes) -> None:
+    """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html"""
+    if not body:
+        raise AwsError("MissingParameter", "The request must contain the parameter MessageBody.")
+    if messages.forbidden_character(body):
+        raise AwsError(
+            "InvalidMessageContents", "Invalid characters found. Valid unicode characters are the XML set."
+        )
+    messages.check_attributes(attributes)
+    limit = queue.settings.max_message_bytes
+    if messages.size(body, attributes) > limit:
+        raise _invalid(
+            f"One or more parameters are invalid. Reason: Message must be shorter than {limit} bytes"
+        )
+
+
+def _check_batch(entries: list[Params]) -> None:
+    """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-batch-api-actions.html"""
+    if not entries:
+        raise AwsError("EmptyBatchRequest", "The batch request doesn't contain any entries.")
+    if len(entries) > BATCH_ENTRIES:
+        raise AwsError(
+            "TooManyEntriesInBatchRequest", f"Maximum number of entries per request are {BATCH_ENTRIES}."
+        )
+    ids = [entry["Id"] for entry in entries]
+    if len(set(ids)) != len(ids):
+        raise AwsError(
+            "BatchEntryIdsNotDistinct", "Two or more batch entries in the request have the same Id."
+        )
+    if not all(_ENTRY_ID.fullmatch(entry_id) for entry_id in ids):
+        raise AwsError(
+            "InvalidBatchEntryId", "An Id may hold alphanumeric characters, hyphens and underscores, 1 to 80."
+        )
+
+
+def _failed(entry_id: str, error: AwsError) -> Answer:
+    return {"Id": entry_id, "Code": error.code, "Message": error.message, "SenderFault": error.status < 500}
+
+
+def _bounded(params: Params, name: str, most: int) -> int | None:
+    """An optional number of seconds within 0 and the maximum."""
+    value: int | None = params.get(name)
+    if value is not None and not 0 <= value <= most:
+        raise _invalid(f"Value {value} for parameter {name} is invalid. Reason: Must be >= 0 and <= {most}")
+    return value
+
+
+def _invalid(reason: str) -> AwsError:
+    return AwsError("InvalidParameterValue", f"{reason}.")
+
+
+def _shown(received: Received, params: Params) -> Answer:
+    message = received.message
+    answer: Answer = {
+        "MessageId": message.id,
+        "ReceiptHandle": received.handle,
+        "MD5OfBody": messages.md5(message.body),
+        "Body": message.body,
+    }
+    names = params.get("MessageSystemAttributeNames") or params.get("AttributeNames") or []
+    system = _chosen(received.system_attributes(), names)
+    attributes = _chosen(message.attributes, params.get("MessageAttributeNames") or [])
+    if system:
+        answer["Attributes"] = system
+    if attributes:
+        answer["MessageAttributes"] = attributes
+        answer["MD5OfMessageAttributes"] = messages.attributes_md5(attributes)
+    return answer
+
+
+def _chosen(attributes: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    """By name, by prefix (`trace.*`), or all (`All` or `.*`)."""
+    if "All" in names or ".*" in names:
+        return dict(attributes)
+    prefixes = tuple(name[:-2] for name in names if name.endswith(".*"))
+    return {name: value for name, value in attributes.items() if name in names or name.startswith(prefixes)}
