@@ -1,10 +1,10 @@
 """A record with the job it stands for, and what the job's row says about it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
-from .errors import Unreadable
 from .events import D, Event
 from .jobs import Job, JobType
 from .records import CANCELLED, DEAD, DUPLICATE, EXPIRED, Outcome, Record
@@ -23,9 +23,10 @@ class Delivery(Generic[D]):
     event: Event[D]
     row: Item | None = None
     marker: Item | None = None
+    to_load: Mapping[str, Key] = field(default_factory=dict)
     loaded: Mapping[str, Item | None] = field(default_factory=dict)
-    unreadable: Unreadable | None = None
-    """Why the payload cannot be read, when only its envelope can: the job then fails without running."""
+    fault: Exception | None = None
+    """Why it cannot run at all: an unreadable payload, or an error in what the author asked to load."""
     is_second_copy: bool = False
     """Whether another record of the same batch stands for the same job: what was read is stale by then."""
     counted: bool = False
@@ -103,6 +104,22 @@ def settled(delivery: Delivery[Any]) -> Outcome | None:
     if state == "dead":
         return None if is_redrive(delivery) else _dead(delivery)
     return _SETTLED.get(str(state))
+
+
+def seconds_to_wait(delivery: Delivery[Any], now: float) -> int:
+    """How long a live claim keeps this delivery off: whole seconds, 0 when there is none.
+
+    `now` is epoch seconds. The claim ends after the invocation that made it must have.
+    """
+    row = delivery.row or {}
+    if row.get("state") != "running":
+        return 0
+    return max(0, math.ceil(int(row.get("leaseUntil", 0)) / 1000 - now))
+
+
+def is_cut_off(delivery: Delivery[Any]) -> bool:
+    """Whether an earlier claim ended without a word: the provider may or may not have acted."""
+    return bool(delivery.row and delivery.row.get("state") == "running")
 
 
 def is_redrive(delivery: Delivery[Any]) -> bool:

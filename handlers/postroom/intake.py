@@ -29,7 +29,7 @@ class Intake(Generic[D]):
 def take_in(job_type: JobType[D], records: Sequence[Record], store: Store) -> Intake[D]:
     """Read and look up a whole batch. One unreadable body never fails its neighbours."""
     intake = _sort(job_type, records)
-    keys = _keys_to_read(intake, isinstance(job_type, CallJob))
+    keys = _keys_to_read(intake, is_looked_up_always(job_type))
     found = store.read(keys) if keys else {}
     intake.first = [_informed(delivery, found) for delivery in intake.first]
     intake.suspects = sorted((_informed(each, found) for each in intake.suspects), key=_least_suspect_first)
@@ -47,7 +47,7 @@ def _sort(job_type: JobType[D], records: Sequence[Record]) -> Intake[D]:
             continue
         delivery = replace(delivery, is_second_copy=delivery.event.id in seen)
         seen.add(delivery.event.id)
-        usual = record.is_first_receive and not delivery.is_second_copy and not delivery.unreadable
+        usual = record.is_first_receive and not delivery.is_second_copy and not delivery.fault
         (intake.first if usual else intake.suspects).append(delivery)
     return intake
 
@@ -55,29 +55,30 @@ def _sort(job_type: JobType[D], records: Sequence[Record]) -> Intake[D]:
 def _open(job_type: JobType[D], record: Record) -> Delivery[D]:
     envelope = read_envelope(record.body)
     try:
-        return Delivery(job_type, record, job_type.on.parse(envelope))
-    except Unreadable as error:
-        return Delivery(job_type, record, _unvalidated(envelope), unreadable=error)
+        event = job_type.on.parse(envelope)
+        return Delivery(job_type, record, event, to_load=job_type.load(event))
+    except Exception as error:  # noqa: BLE001 - a bad payload or a bug in the author's `load`: this job's alone
+        return Delivery(job_type, record, Event(**dict(envelope)), fault=error)
 
 
-def _unvalidated(envelope: Any) -> Event[Any]:
-    return Event(**dict(envelope))
+def is_looked_up_always(job_type: JobType[Any]) -> bool:
+    """Whether first receives are looked up, too.
+
+    A call cannot be taken back, and a write that is its own marker does not see its job's row; any other
+    commit is guarded by its own condition on the row, so its first receive needs no read.
+    """
+    return isinstance(job_type, CallJob) or job_type.marker is not None
 
 
-def _keys_to_read(intake: Intake[Any], calls: bool) -> list[Key]:
-    # a call cannot be taken back, so it is always looked up; a commit's own condition guards first receives
-    looked_up = [*intake.first, *intake.suspects] if calls else intake.suspects
-    keys = [key for delivery in looked_up for key in delivery.status_keys]
-    loads = [key for each in [*intake.first, *intake.suspects] for key in _loads(each).values()]
+def _keys_to_read(intake: Intake[Any], all_looked_up: bool) -> list[Key]:
+    everything = [*intake.first, *intake.suspects]
+    keys = [key for each in (everything if all_looked_up else intake.suspects) for key in each.status_keys]
+    loads = [key for each in everything for key in each.to_load.values()]
     return list(dict.fromkeys([*keys, *loads]))
 
 
-def _loads(delivery: Delivery[Any]) -> Mapping[str, Key]:
-    return {} if delivery.unreadable else delivery.job_type.load(delivery.event)
-
-
 def _informed(delivery: Delivery[D], found: Mapping[Key, Item]) -> Delivery[D]:
-    loaded = {name: found.get(key) for name, key in _loads(delivery).items()}
+    loaded = {name: found.get(key) for name, key in delivery.to_load.items()}
     return replace(delivery.informed(found), loaded=loaded)
 
 

@@ -13,12 +13,15 @@ from typing import Any
 from .deliveries import OPEN_STATES, Delivery
 from .errors import ProviderError
 from .jobs import RETENTION_SECONDS, Result
-from .storage import Absent, AllOf, AnyOf, Compare, Condition, Item, OneOf, Update
+from .storage import Absent, AllOf, AnyOf, Compare, Condition, Item, Key, OneOf, Update
 
 LEDGER_ENTRIES = 20
 """Entries kept of a job's failures: the first ones and the latest, so that the row stays small."""
 _FIRST_KEPT = 5
 _MESSAGE_CHARACTERS = 300
+
+_WHILE_OPEN = ("open", "since", "starting", "leaseUntil", "cancelling")
+"""What a row carries only until its job has an outcome."""
 
 UNSETTLED: Condition = AnyOf((Absent("state"), OneOf("state", OPEN_STATES)))
 """Holds while nobody has recorded an outcome: of any number of racing deliveries, one records it."""
@@ -29,7 +32,7 @@ def completed(delivery: Delivery[Any], result: Result, now: float) -> Update:
     return Update(
         delivery.row_key,
         set={**_identity(delivery), **_ended("completed", now), "result": dict(result)},
-        remove=("open", "since", "starting"),
+        remove=_WHILE_OPEN,
         condition=UNSETTLED,
     )
 
@@ -38,7 +41,7 @@ def expired(delivery: Delivery[Any], now: float) -> Update:
     return Update(
         delivery.row_key,
         set={**_identity(delivery), **_ended("expired", now)},
-        remove=("open", "since", "starting"),
+        remove=_WHILE_OPEN,
         condition=UNSETTLED,
     )
 
@@ -60,7 +63,7 @@ def failed(delivery: Delivery[Any], error: BaseException, *, dead: bool, now: fl
         },
         add={"attempts": delivery.uncounted_attempts},
         append={} if trimmed else {"failures": [entry]},
-        remove=("starting",),
+        remove=("starting", "leaseUntil"),
         condition=UNSETTLED,
     )
 
@@ -81,6 +84,47 @@ def starting(delivery: Delivery[Any], now: float) -> Update:
             "starting": delivery.record.receive_count,
         },
         add={"attempts": delivery.uncounted_attempts},
+        condition=UNSETTLED,
+    )
+
+
+def claimed(delivery: Delivery[Any], lease_until: float, now: float) -> Update:
+    """Hold every other delivery off while this run calls its provider; counts the run, as `starting` does.
+
+    `lease_until` is epoch seconds, a moment after the invocation's own deadline: a claim never ends before
+    its run does.
+    """
+    seen = (delivery.row or {}).get("leaseUntil")
+    nobody_else = Absent("leaseUntil") if seen is None else Compare("leaseUntil", "=", seen)
+    return Update(
+        delivery.row_key,
+        set={
+            **_identity(delivery),
+            **_opened("running", now),
+            **_receive(delivery),
+            "leaseUntil": int(lease_until * 1000),
+            "starting": delivery.record.receive_count,
+        },
+        add={"attempts": delivery.uncounted_attempts},
+        condition=AllOf((UNSETTLED, nobody_else)),
+    )
+
+
+def cancelled(key: Key, owner: str, now: float) -> Update:
+    """End a job that has not started. Raises no alarm and leaves no effect."""
+    return Update(
+        key,
+        set={"owner": owner, **_ended("cancelled", now)},
+        remove=_WHILE_OPEN,
+        condition=AnyOf((Absent("state"), Compare("state", "=", "retrying"))),
+    )
+
+
+def cancelling(key: Key, owner: str, now: float) -> Update:
+    """Ask for a cancellation where the effect may be under way: the next delivery ends the job unrun."""
+    return Update(
+        key,
+        set={"owner": owner, "cancelling": int(now * 1000), "expires": _expires(now)},
         condition=UNSETTLED,
     )
 

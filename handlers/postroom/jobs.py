@@ -7,6 +7,7 @@ DynamoDB writes) or `call_job` (the effect is elsewhere). The engine performs th
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from .errors import NotFound
@@ -15,6 +16,18 @@ from .retries import RetryPolicy
 from .storage import Item, Key, Write
 
 P = TypeVar("P")
+
+
+class InDoubt(StrEnum):
+    """What to do when a claimed call was cut off: the provider may have acted, and cannot tell.
+
+    `RETRY` may do it twice, `DEAD` leaves it to a person: the author knows which is the lesser harm.
+    """
+
+    RETRY = "retry"
+    DEAD = "dead"
+
+
 Result = Mapping[str, Any]
 """What a completed job shows its owner: a small JSON object without secrets."""
 
@@ -108,7 +121,14 @@ class CommitJob(JobType[D]):
 
 @dataclass(frozen=True, slots=True)
 class CallJob(JobType[D], Generic[D, P]):
+    """`claim` says that the provider cannot deduplicate.
+
+    Each call is then claimed first, by one write that holds others off until this invocation must have ended;
+    the value decides what becomes of a call that was cut off.
+    """
+
     run: Callable[[Job[D]], Call[P]] = field(kw_only=True)
+    claim: InDoubt | None = field(default=None, kw_only=True)
 
 
 def commit_job(
@@ -137,10 +157,16 @@ def call_job(
     load: Callable[[Event[D]], Mapping[str, Key]] = no_load,
     since: datetime = EPOCH,
     needs_ms: int = 8_000,
+    claim: InDoubt | None = None,
 ) -> Callable[[Callable[[Job[D]], Call[P]]], CallJob[D, P]]:
-    """Declare a subscriber whose effect is a call to a provider."""
+    """Declare a subscriber whose effect is a call to a provider.
+
+    `claim` is for providers that cannot deduplicate: see `CallJob` and `InDoubt`.
+    """
 
     def declare(run: Callable[[Job[D]], Call[P]]) -> CallJob[D, P]:
-        return CallJob(subscriber, on, retry or RetryPolicy(), needs_ms, load, None, since, run=run)
+        return CallJob(
+            subscriber, on, retry or RetryPolicy(), needs_ms, load, None, since, run=run, claim=claim
+        )
 
     return declare

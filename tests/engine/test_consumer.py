@@ -406,7 +406,7 @@ def test_an_effect_that_is_its_own_marker_is_one_write(world: World) -> None:
     for message_id in ("a", "b", "c"):
         assert deliver(world, pick, [sqs_record(thing(), message_id=message_id)]) == []
 
-    assert world.calls == ["PutItem"] * 3
+    assert world.calls == ["BatchGetItem", "PutItem", "BatchGetItem", "BatchGetItem"]
     item = world.store.read([pick_key("thing-1001-done")])[pick_key("thing-1001-done")]
     assert item["job"]["id"] == "thing-1001-done:warehouse"
     assert world.job(subscriber="warehouse") == {}
@@ -425,6 +425,17 @@ def test_a_self_marking_job_that_failed_first_closes_its_row_with_the_effect(wor
     assert deliver(world, flaky, [sqs_record(thing(), receive_count=2)]) == []
 
     assert world.job(subscriber="warehouse")["state"] == "completed"
+
+
+def test_two_racing_picks_are_one_pick(world: World) -> None:
+    @commit_job("warehouse", on=THING_DONE, retry=POLICY, marker=pick_key)
+    def raced(job: Job[ThingDone]) -> Commit:
+        deliver(world, pick, [sqs_record(thing(), message_id="quicker")])
+        return pick.run(job)
+
+    assert deliver(world, raced, [sqs_record(thing(), message_id="slower")]) == []
+
+    assert len(world.deployment.session.client("dynamodb").scan(TableName="Shop")["Items"]) == 1
 
 
 def test_an_update_of_something_unknown_makes_no_phantom(world: World) -> None:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from ..consumer import Consumer, Surroundings
+from ..consumer import Consumer
 from ..events import D
 from ..jobs import Call, CallJob, CommitJob, P, Result
 from ..records import Outcome, Record
+from ..settlement import Surroundings
 from .deployment import Deployment
 from .entry import Entry, LambdaContext, LambdaHandler
 from .queue import SqsQueue, Visibility

@@ -1,0 +1,242 @@
+"""One delivery, from what its row says to its outcome."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic
+
+from . import job_rows
+from .deliveries import Delivery, is_cut_off, is_redrive, seconds_to_wait, settled
+from .errors import AlreadyDone, CancelledBecause, ConditionFailed, Permanent
+from .events import D
+from .group_commit import GroupCommit, Prepared, Refusal, Verdict
+from .jobs import Call, CallJob, Commit, CommitJob, InDoubt, Result
+from .records import CANCELLED, COMPLETED, DEAD, DUPLICATE, EXPIRED, GIVEN_BACK, Outcome, Record
+from .retries import is_permanent, retry_after_seconds
+from .storage import Put, Store, Write
+
+logger = logging.getLogger("postroom.consumer")
+
+LEASE_MARGIN_SECONDS = 1.0
+"""How long a claim outlives the deadline of the invocation that made it."""
+
+
+class CutOff(Permanent):
+    """A claimed call ended without a word, and its author chose not to risk a second one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a consumer needs from outside. `clock` gives epoch seconds, `chance` is uniform in [0, 1)."""
+
+    store: Store
+    clock: Callable[[], float]
+    chance: Callable[[], float]
+    sleep: Callable[[float], None]
+
+    def pause(self, longest_seconds: float) -> None:
+        self.sleep(self.chance() * longest_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement(Generic[D]):
+    """Settles the deliveries of one invocation, each on its own or as prepared for a common commit."""
+
+    job_type: CommitJob[D] | CallJob[D, Any]
+    around: Surroundings
+    perform: Callable[[Call[Any]], Result]
+    remaining_ms: Callable[[], int]
+
+    def settle(self, delivery: Delivery[D]) -> Outcome:
+        try:
+            ready = self._ready(self._refreshed(delivery))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the record comes back
+            return self.unrecorded(delivery, error)
+        if isinstance(ready, Outcome):
+            return ready
+        prepared = self.prepare(ready)
+        if isinstance(prepared, Outcome):
+            return prepared
+        return self.conclude(prepared, self._commit_alone(prepared))
+
+    def prepare(self, delivery: Delivery[D]) -> Prepared | Outcome:
+        """Run the author's function, down to the writes that are left to make; its failure is an outcome."""
+        try:
+            return self._writes(delivery, self._run(delivery))
+        except Exception as error:  # noqa: BLE001 - the author's function or the provider may raise anything
+            return self.fail(delivery, error)
+
+    def conclude(self, prepared: Prepared, verdict: Verdict) -> Outcome:
+        """The outcome of a job whose writes were tried."""
+        delivery: Delivery[D] = prepared.delivery
+        if verdict is None:
+            return COMPLETED
+        if isinstance(verdict, Exception):
+            # a provider that has said yes must not end in a dead job because we could not write it down
+            called = isinstance(self.job_type, CallJob)
+            return self.unrecorded(delivery, verdict) if called else self.fail(delivery, verdict)
+        if verdict.write.key == delivery.row_key:
+            return self.settle(delivery.with_row(verdict.reason.old))
+        if verdict.write.key == self.job_type.marker_key(delivery.event.id):
+            return self._done_before(prepared)
+        refused = verdict.write.refused or Permanent(f"the condition of a write to {verdict.write.key} fails")
+        return (
+            self._done_before(prepared) if isinstance(refused, AlreadyDone) else self.fail(delivery, refused)
+        )
+
+    def fail(self, delivery: Delivery[D], error: Exception) -> Outcome:
+        """Record a failed run; the job is retried after its backoff, or dead."""
+        dead = is_permanent(error) or delivery.attempt >= self.job_type.retry.attempts
+        fields = {**self.fields(delivery.record), "job": delivery.job_id, "attempt": delivery.attempt}
+        logger.warning("job.attempt_failed", exc_info=error, extra=fields)
+        try:
+            self.around.store.write(job_rows.failed(delivery, error, dead=dead, now=self._now()))
+        except ConditionFailed as refused:
+            return self.settle(delivery.with_row(refused.old))
+        except Exception as unwritable:  # noqa: BLE001 - an unrecorded failure is taken for a crash next time
+            return self.unrecorded(delivery, unwritable)
+        return DEAD if dead else Outcome("retrying", self._backoff_seconds(delivery, error))
+
+    def unrecorded(self, delivery: Delivery[D], error: Exception) -> Outcome:
+        """Nothing could be written about this run: the record comes back, the job's row stays as it is."""
+        logger.error("job.unrecorded", exc_info=error, extra=self.fields(delivery.record))
+        return Outcome("retrying", self._backoff_seconds(delivery, error))
+
+    def give_back(self, delivery: Delivery[D], outcome: Outcome = GIVEN_BACK) -> Outcome:
+        """Return a record that has not run, and say so in its row: it has spent no attempt."""
+        try:
+            self.around.store.write(job_rows.given_back(delivery, self._now()))
+        except Exception as error:
+            logger.warning("job.give_back_unrecorded", exc_info=error, extra=self.fields(delivery.record))
+        return outcome
+
+    def is_late(self, delivery: Delivery[D]) -> bool:
+        deadline_seconds = self.job_type.retry.deadline_seconds
+        age_seconds = self._now() - delivery.event.time.timestamp()
+        return deadline_seconds is not None and age_seconds > deadline_seconds
+
+    def fields(self, record: Record) -> dict[str, object]:
+        """What every log line about a record tells."""
+        return {
+            "subscriber": self.job_type.subscriber,
+            "messageId": record.message_id,
+            "receiveCount": record.receive_count,
+        }
+
+    def _refreshed(self, delivery: Delivery[D]) -> Delivery[D]:
+        if not delivery.is_second_copy:
+            return delivery
+        found = self.around.store.read(delivery.status_keys)
+        return replace(delivery.informed(found), is_second_copy=False)
+
+    def _ready(self, delivery: Delivery[D]) -> Delivery[D] | Outcome:
+        """The delivery, ready to run; or its outcome, when there is nothing to run."""
+        decided = settled(delivery)
+        try:
+            if decided:
+                return self._already(delivery, decided)
+            if is_redrive(delivery):
+                delivery = self._reopen(delivery)
+            return self._unrunnable(delivery) or self._counted(delivery)
+        except ConditionFailed as refused:
+            return self._overtaken(delivery.with_row(refused.old))
+
+    def _overtaken(self, delivery: Delivery[D]) -> Outcome:
+        """Another delivery of the same job was quicker: what it wrote decides."""
+        wait_seconds = seconds_to_wait(delivery, self._now())
+        return settled(delivery) or Outcome("waiting", max(1, wait_seconds))
+
+    def _already(self, delivery: Delivery[D], decided: Outcome) -> Outcome:
+        row_is_open = delivery.row is not None and "open" in delivery.row
+        if delivery.marker is not None and row_is_open:
+            result = delivery.marker.get("job", {}).get("result", {})
+            self.around.store.write(job_rows.completed(delivery, result, self._now()))
+        return decided
+
+    def _reopen(self, delivery: Delivery[D]) -> Delivery[D]:
+        return delivery.with_row(self.around.store.write(job_rows.reopened(delivery, self._now())))
+
+    def _unrunnable(self, delivery: Delivery[D]) -> Outcome | None:
+        """Cancelled, too late, or claimed by a run that may still be under way."""
+        wait_seconds = seconds_to_wait(delivery, self._now())
+        if wait_seconds:
+            return self.give_back(delivery, Outcome("waiting", wait_seconds))
+        if delivery.row is not None and "cancelling" in delivery.row:
+            self.around.store.write(job_rows.cancelled(delivery.row_key, delivery.event.owner, self._now()))
+            return CANCELLED
+        if self.is_late(delivery):
+            self.around.store.write(job_rows.expired(delivery, self._now()))
+            return EXPIRED
+        return None
+
+    def _counted(self, delivery: Delivery[D]) -> Delivery[D] | Outcome:
+        """The delivery with its run counted beforehand, where the run may leave no trace of its own."""
+        claim = self.job_type.claim if isinstance(self.job_type, CallJob) else None
+        if claim is InDoubt.DEAD and is_cut_off(delivery):
+            return self.fail(delivery, CutOff("an earlier call was cut off: the provider may have acted"))
+        if claim:
+            lease_until = self._now() + self.remaining_ms() / 1000 + LEASE_MARGIN_SECONDS
+            row = self.around.store.write(job_rows.claimed(delivery, lease_until, self._now()))
+        elif delivery.crashed_before:
+            row = self.around.store.write(job_rows.starting(delivery, self._now()))
+        else:
+            return delivery
+        return delivery.with_row(row, counted=True)
+
+    def _run(self, delivery: Delivery[D]) -> Commit:
+        if delivery.fault:
+            raise delivery.fault
+        effect = self.job_type.run(delivery.job())
+        if isinstance(effect, Call):
+            return Commit(effect.then, self.perform(effect))
+        return effect
+
+    def _writes(self, delivery: Delivery[D], commit: Commit) -> Prepared:
+        marker = self.job_type.marker_key(delivery.event.id)
+        writes: list[Write] = list(commit.writes)
+        if marker:
+            writes = [_self_marking(writes, delivery, commit.result, self._now())]
+        if not marker or delivery.row is not None:
+            writes = [job_rows.completed(delivery, commit.result, self._now()), *writes]
+        return Prepared(delivery, writes, commit.result)
+
+    def _commit_alone(self, prepared: Prepared) -> Verdict:
+        if len(prepared.writes) > 1:
+            together = GroupCommit(self.around.store, self.around.pause).commit([prepared])
+            return next(verdict for _, verdict in together)
+        try:
+            self.around.store.write(prepared.writes[0])
+        except ConditionFailed as refused:
+            return Refusal(prepared, 0, CancelledBecause("ConditionalCheckFailed", "", refused.old))
+        except Exception as error:  # noqa: BLE001 - judged like any failure of a commit
+            return error
+        return None
+
+    def _done_before(self, prepared: Prepared) -> Outcome:
+        """The effect is there already; what may be missing is its record."""
+        completes_row = prepared.writes[0].key == prepared.delivery.row_key
+        try:
+            if completes_row:
+                self.around.store.write(prepared.writes[0])
+        except ConditionFailed:
+            return DUPLICATE
+        except Exception as error:  # noqa: BLE001 - the effect stands; only its record is still missing
+            return self.unrecorded(prepared.delivery, error)
+        return DUPLICATE
+
+    def _backoff_seconds(self, delivery: Delivery[D], error: Exception) -> int:
+        return self.job_type.retry.visibility_seconds(
+            delivery.attempt, self.around.chance(), retry_after_seconds(error)
+        )
+
+    def _now(self) -> float:
+        return self.around.clock()
+
+
+def _self_marking(writes: list[Write], delivery: Delivery[Any], result: Result, now: float) -> Put:
+    """The effect item, carrying the job that it marks as done."""
+    marker = delivery.job_type.marker_key(delivery.event.id)
+    if len(writes) != 1 or not isinstance(writes[0], Put) or writes[0].key != marker:
+        raise Permanent(f"{delivery.job_type.subscriber} must commit exactly one put, of its marker {marker}")
+    job = {"id": delivery.job_id, "result": dict(result), "endedAt": int(now * 1000)}
+    return replace(writes[0], item={**writes[0].item, "job": job})
