@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from handlers.postroom.aws.queue_entry import QueueEntry
 from handlers.postroom.jobs import JobType
 from infra.expand import expand
 
@@ -98,12 +99,9 @@ def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def module_of(function: Properties) -> str:
-    return str(function["Handler"]).rpartition(".")[0]
-
-
-def _job_types(resources: Mapping[str, Mapping[str, Any]]) -> Iterable[tuple[str, JobType[Any]]]:
+def _job_types(resources: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, JobType[Any]]]:
     for name, function in Template(resources).functions():
-        for value in vars(importlib.import_module(module_of(function))).values():
-            if isinstance(value, JobType):
-                yield name, value
+        module, _, attribute = str(function["Handler"]).rpartition(".")
+        handler = getattr(importlib.import_module(module), attribute)
+        if isinstance(handler, QueueEntry):
+            yield name, handler.job_type
