@@ -49,8 +49,8 @@ async def _request(scope: Scope, receive: Receive) -> Request:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-    url = f"http://{headers.get('host', 'localhost')}{(scope.get('raw_path') or scope['path'].encode()).decode()}"
-    return Request(scope["method"], url, headers, bytes(body))
+    path = (scope.get("raw_path") or scope["path"].encode()).decode()
+    return Request(scope["method"], f"http://{headers.get('host', 'localhost')}{path}", headers, bytes(body))
 
 
 async def _send(send: Send, answer: Answer) -> None:

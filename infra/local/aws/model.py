@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore import xform_name
 
+from infra.local.aws import required
 from infra.local.aws.clock import Clock
 from infra.local.aws.dynamodb import DynamoDb, DynamoDbStreams
 from infra.local.aws.errors import AwsError
@@ -30,9 +31,9 @@ _NAMES = {
 class LocalAws:
     """The services, by name.
 
-    `session()` gives ordinary boto3 clients; `request` is what they end in. Use from Python, under
-    `region.changed`, skips wire, meter and switches: that is how event source mappings, which are AWS's own and
-    not a caller's, take from queues and streams.
+    `session()` gives ordinary boto3 clients; `request` is what they end in. Use from Python, under the lock
+    `region.changed`, skips wire, meter and throttles: that is how event source mappings, which are AWS's own
+    and not a caller's, take from queues and streams.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class LocalAws:
             usage = self.region.usage = Usage()
             error: str | None = None
             try:
+                required.check(service, operation, params)
                 self.switches.refuse_if_throttled(service, operation)
                 return getattr(getattr(self, service), name)(params)
             except AwsError as refusal:

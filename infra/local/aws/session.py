@@ -1,11 +1,12 @@
 """Ordinary boto3 clients, answered in process.
 
-A `before-send` hook that returns a response keeps botocore from opening a socket. What the hook sees is the request
-as it would go out, signed and serialised; what it returns is parsed, checked and retried like any answer of AWS.
+A `before-send` hook that returns a response keeps botocore from opening a socket. What the hook sees is the
+request as it would go out, signed and serialised; what it returns is parsed, checked and retried like any
+answer of AWS.
 """
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -19,16 +20,16 @@ if TYPE_CHECKING:
 
     from infra.local.aws.model import LocalAws
 
+_NOBODY = "local"
+
 
 def session(aws: "LocalAws") -> "Session":
     """A session with credentials of nobody; its clients reach the model and nothing else."""
     made = boto3.Session(
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-        region_name=aws.region.name,
+        aws_access_key_id=_NOBODY, aws_secret_access_key=_NOBODY, region_name=aws.region.name
     )
 
-    def answer_in_process(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+    def answer_in_process(request: AWSPreparedRequest, **_: Any) -> Any:
         answer = wire.answer(aws, _request(request))
         return AWSResponse(request.url, answer.status, answer.headers, _Body(answer.body))  # type: ignore[arg-type]
 
@@ -45,14 +46,15 @@ class _Body(io.BytesIO):
 
 
 def _request(request: AWSPreparedRequest) -> Request:
-    body = request.body or b""
-    if not isinstance(body, bytes):
-        body = body.encode() if isinstance(body, str) else body.read()
-    return Request(request.method, request.url, _lowered(request.headers), bytes(body))
+    headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+    return Request(request.method, request.url, headers, _bytes(request.body))
 
 
-def _lowered(headers: Mapping[str, str | bytes]) -> dict[str, str]:
-    return {
-        name.lower(): value.decode() if isinstance(value, bytes) else str(value)
-        for name, value in headers.items()
-    }
+def _bytes(body: Any) -> bytes:
+    if hasattr(body, "read"):
+        body = body.read()
+    return body.encode() if isinstance(body, str) else bytes(body or b"")
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value

@@ -20,9 +20,9 @@ class Switches:
     which deleting the first does not remove.
     `reorder`: standard queues hand out waiting messages in a random order.
     `short_receives`: a receive may return fewer messages than there are.
-    `stale_seconds`: how long reads that are not strongly consistent may show an item as it was before a write.
+    `stale_seconds`: how long reads that are not strongly consistent show an item as it was before a write.
 
-    Sources: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/standard-queues.html and
+    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/standard-queues.html and
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.ReadConsistency.html
     """
 

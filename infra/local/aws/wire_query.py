@@ -73,7 +73,7 @@ def _read(shape: Shape, node: Any) -> Any:
 
 
 def _numbered(node: Any, word: str) -> list[Any]:
-    """The elements of a list or map, whose numbers may have been sent in any order; an empty one is sent as ""."""
+    """The elements of a list or map; an empty one is sent as an empty text."""
     elements = node.get(word, {}) if node else {}
     return [elements[number] for number in sorted(elements, key=int)]
 
@@ -97,5 +97,6 @@ def _write(shape: Shape, value: Any) -> str:
 def _error(error: AwsError) -> Answer:
     fault = "Receiver" if error.status >= 500 else "Sender"
     detail = f"<Type>{fault}</Type><Code>{error.code}</Code><Message>{escape(error.message)}</Message>"
-    body = f'<ErrorResponse xmlns="{_NAMESPACE}"><Error>{detail}</Error><RequestId>local</RequestId></ErrorResponse>'
+    inner = f"<Error>{detail}</Error><RequestId>local</RequestId>"
+    body = f'<ErrorResponse xmlns="{_NAMESPACE}">{inner}</ErrorResponse>'
     return Answer(error.status, _HEADERS, body.encode())

@@ -20,21 +20,22 @@ _CRC32 = "x-amz-checksum-crc32"
 
 
 def answer(aws: LocalAws, request: Request) -> Answer:
-    bucket, key = _address(request)
     try:
-        if request.method == "PUT" and not key:
-            aws.request("s3", "CreateBucket", {"Bucket": bucket})
-            return Answer(200, {"location": f"/{bucket}"})
-        if request.method == "PUT":
-            return _put(aws, bucket, key, request)
-        if request.method == "GET" and key:
-            stored: StoredObject = aws.request("s3", "GetObject", {"Bucket": bucket, "Key": key})
-            return Answer(200, _object_headers(stored), stored.body)
-        raise AwsError(
-            "NotImplemented", "A header or query implies functionality that is not implemented.", 501
-        )
+        return _answer(aws, request, *_address(request))
     except AwsError as error:
         return error_answer(error)
+
+
+def _answer(aws: LocalAws, request: Request, bucket: str, key: str) -> Answer:
+    if request.method == "PUT" and not key:
+        aws.request("s3", "CreateBucket", {"Bucket": bucket})
+        return Answer(200, {"location": f"/{bucket}"})
+    if request.method == "PUT":
+        return _put(aws, bucket, key, request)
+    if request.method == "GET" and key:
+        stored: StoredObject = aws.request("s3", "GetObject", {"Bucket": bucket, "Key": key})
+        return Answer(200, _object_headers(stored), stored.body)
+    raise AwsError("NotImplemented", "A header or query implies functionality that is not implemented.", 501)
 
 
 def error_answer(error: AwsError) -> Answer:

@@ -9,7 +9,7 @@ from infra.local.aws.dynamodb.expressions import projections
 from infra.local.aws.dynamodb.expressions.scope import Scope
 from infra.local.aws.dynamodb.table import Table
 from infra.local.aws.dynamodb.values import Item, canonical_item, invalid, item_size
-from infra.local.aws.dynamodb.writes import ConditionFailedError
+from infra.local.aws.dynamodb.writes import ConditionFailedError, Write
 from infra.local.aws.errors import AwsError
 from infra.local.aws.switches import is_left_undone
 
@@ -23,7 +23,10 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 
 def get(find: FindTable, params: Params, capacity: Capacity, partial: bool) -> Answer:
-    """https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html: rounded item by item."""
+    """Units are rounded item by item.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+    """
     requests = [_Reads(find(name), request) for name, request in params["RequestItems"].items()]
     count = sum(len(request.keys) for request in requests)
     if not 1 <= count <= MAX_KEYS:
@@ -96,17 +99,22 @@ def _execute(find: FindTable, request: Params, capacity: Capacity) -> Answer:
         statement = partiql.parse(request["Statement"], request.get("Parameters") or [])
         table = find(statement.table)
         write = statement.write(table, request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD")
-        outcome = write.outcome()
-    except ConditionFailedError as failure:
-        capacity.refused(table, failure.existing)
-        shown = {"Item": failure.existing} if write.shows_old and failure.existing else {}
-        return _error("ConditionalCheckFailed", str(failure), shown)
+        return _perform(write, statement.returned, capacity)
     except AwsError as error:
         return _error(_ERROR_CODES.get(error.code, error.code), error.message)
-    capacity.wrote(table, outcome.old, outcome.new)
+
+
+def _perform(write: Write, wanted: str, capacity: Capacity) -> Answer:
+    try:
+        outcome = write.outcome()
+    except ConditionFailedError as failure:
+        capacity.refused(write.table, failure.existing)
+        shown = {"Item": failure.existing} if write.shows_old and failure.existing else {}
+        return _error("ConditionalCheckFailed", str(failure), shown)
+    capacity.wrote(write.table, outcome.old, outcome.new)
     outcome.commit()
-    returned = outcome.returned(statement.returned)
-    return {"TableName": table.name, **({"Item": returned} if returned else {})}
+    returned = outcome.returned(wanted)
+    return {"TableName": write.table.name, **({"Item": returned} if returned else {})}
 
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementError.html

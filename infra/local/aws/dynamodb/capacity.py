@@ -47,7 +47,7 @@ class Capacity:
     def wrote(self, table: Table, old: Item | None, new: Item | None, factor: int = 1) -> None:
         """A write that took place. The larger of the two sizes counts.
 
-        A transaction doubles the table's units only: its changes reach the indexes after it has completed, see
+        A transaction doubles the table's units only: its changes reach the indexes after it has completed.
         https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
         """
         bill = self._bill(table)
@@ -66,7 +66,7 @@ class Capacity:
         self._add_write(self._bill(table), factor * write_units(existing, None))
 
     def read(self, table: Table, items: Iterable[Item], consistent: bool, index: Index | None = None) -> None:
-        """Items read together (one item, or those a query went through): their sizes add up before rounding."""
+        """Items read together (one, or those a query went through): their sizes add up before rounding."""
         units = _units(sum(item_size(item) for item in items), READ_UNIT_BYTES) * (1.0 if consistent else 0.5)
         bill = self._bill(table)
         self._usage.read += units
@@ -104,7 +104,7 @@ def write_units(old: Item | None, new: Item | None) -> float:
 
 
 def index_write_units(index: Index, old: Item | None, new: Item | None) -> float:
-    """One write to put, change or remove an entry; two where its key changes: the old one goes, a new one comes."""
+    """One write to put, change or remove an entry; two where its key changes, for the old and the new one."""
     before, after = index.entry(old), index.entry(new)
     if before == after:
         return 0.0

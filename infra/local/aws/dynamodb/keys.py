@@ -77,12 +77,14 @@ class KeySchema:
             actual = kind_of(item[name])
             if actual != self.kinds[name]:
                 raise bad_parameter(
-                    f"Type mismatch for Index Key {name} Expected: {self.kinds[name]} Actual: {actual} IndexName: {index}"
+                    f"Type mismatch for Index Key {name} Expected: {self.kinds[name]} Actual: {actual} "
+                    f"IndexName: {index}"
                 )
             if actual != "N" and not item[name][actual]:
                 raise bad_parameter(
-                    "A value specified for a secondary index key is not supported. The AttributeValue for a key "
-                    f"attribute cannot contain an empty string value. IndexName: {index}, IndexKey: {name}"
+                    "A value specified for a secondary index key is not supported. The AttributeValue for a "
+                    "key attribute cannot contain an empty string value. "
+                    f"IndexName: {index}, IndexKey: {name}"
                 )
 
     def attributes(self, item: Item) -> Item:

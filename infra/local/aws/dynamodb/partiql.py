@@ -1,7 +1,7 @@
 """The PartiQL we use: UPDATE of one item by its whole key.
 
-`UPDATE "Table" SET a=? REMOVE b WHERE pk=? AND sk=? [AND condition] [RETURNING ALL OLD *]`. It is translated into an
-update expression and a condition, so that both languages share one meaning.
+`UPDATE "Table" SET a=? REMOVE b WHERE pk=? AND sk=? [AND condition] [RETURNING ALL OLD *]`. It is translated
+into an update expression and a condition, so that both languages share one meaning.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.update.html
 """

@@ -136,7 +136,8 @@ def _partition(condition: Condition, schema: KeySchema, scope: Scope) -> Value:
             raise invalid(f"Query condition missed key schema element: {schema.hash}")
         if any(kind_of(operand) != schema.kinds[name] for operand in operands):
             raise invalid(
-                "One or more parameter values were invalid: Condition parameter type does not match schema type"
+                "One or more parameter values were invalid: Condition parameter type does not match schema "
+                "type"
             )
         if name == schema.hash:
             if not isinstance(part, Comparison) or part.comparator != "=":

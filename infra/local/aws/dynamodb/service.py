@@ -65,8 +65,8 @@ class DynamoDb:
     def expire(self) -> int:
         """Delete what has expired, as AWS does within days of it; returns how many items.
 
-        Until then expired items stay readable. Their REMOVE records name the service as the user. Only numbers are
-        expiry times: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/howitworks-ttl.html
+        Until then expired items stay readable. Their REMOVE records name the service as the user.
+        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/howitworks-ttl.html
         """
         with self._region.changed:
             expired = [(table, key) for table in self.tables.values() for key in table.expired(self._now())]

@@ -1,6 +1,6 @@
 """A table's stream: one record for each change, in order, kept for 24 hours.
 
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html. The model has one shard for each
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html. The model has one shard a
 stream, where AWS has several; per item, which is all that AWS promises, the order is the same.
 """
 

@@ -78,4 +78,4 @@ def _start(stream: Stream, params: Params) -> int:
         raise AwsError(
             "TrimmedDataAccessException", "The operation attempted to read past the oldest stream record"
         )
-    return position + (kind == "AFTER_SEQUENCE_NUMBER")
+    return position + 1 if kind == "AFTER_SEQUENCE_NUMBER" else position

@@ -89,7 +89,7 @@ class Transactions:
         if known[1] != _fingerprint(params):
             raise AwsError(
                 "IdempotentParameterMismatchException",
-                "Request rejected because it was retried with a payload that does not match the original one.",
+                "Request rejected because it was retried with a payload that does not match the original.",
             )
         return True
 
@@ -110,8 +110,8 @@ def _existing(part: Write) -> list[Item]:
 def _check(parts: list[Write]) -> None:
     if not 1 <= len(parts) <= MAX_ITEMS:
         raise invalid(
-            "1 validation error detected: Value at 'transactItems' failed to satisfy constraint: Member must have "
-            f"length less than or equal to {MAX_ITEMS}, and greater than or equal to 1"
+            "1 validation error detected: Value at 'transactItems' failed to satisfy constraint: Member must "
+            f"have length less than or equal to {MAX_ITEMS}, and greater than or equal to 1"
         )
     if len({part.target for part in parts}) != len(parts):
         raise invalid("Transaction request cannot include multiple operations on one item")

@@ -1,7 +1,7 @@
 """Attribute values, in the form they travel in: `{"S": "text"}`, `{"N": "1.5"}`.
 
-Values are checked and made canonical once, when they arrive, so that equal values are equal objects. They are never
-changed in place.
+Values are checked and made canonical once, when they arrive, so that equal values compare equal. They are
+never changed in place.
 """
 
 import base64
@@ -45,7 +45,8 @@ def canonical(value: Any, depth: int = 1) -> Value:
     """The one form of a value; ValidationException when it is none."""
     if not isinstance(value, Mapping) or len(value) != 1:
         raise invalid(
-            "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+            "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the "
+            "supported datatypes"
         )
     if depth > MAX_DEPTH:
         raise invalid("Nesting Levels have exceeded supported limits")
@@ -62,7 +63,7 @@ def canonical(value: Any, depth: int = 1) -> Value:
 
 def number(text: str) -> Decimal:
     """An exact decimal of at most 38 significant digits."""
-    if not isinstance(text, str) or not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text):
         raise invalid(f"The parameter cannot be converted to a numeric value: {text}")
     value = Decimal(text)
     if len("".join(map(str, value.as_tuple().digits)).strip("0")) > MAX_DIGITS:
@@ -99,7 +100,7 @@ def kind_of(value: Value) -> str:
 
 
 def scalar(value: Value) -> Scalar:
-    """What a string, number or binary value sorts and compares by: text by code points, binary by unsigned bytes."""
+    """What a string, number or binary value compares by: text by code points, binary by unsigned bytes."""
     ((kind, content),) = value.items()
     if kind == "N":
         return Decimal(content)
@@ -154,7 +155,7 @@ def _canonical_text(content: Any) -> str:
 
 
 def _canonical_number(content: Any) -> str:
-    return number_text(number(content))
+    return number_text(number(_canonical_text(content)))
 
 
 def _canonical_binary(content: Any) -> str:

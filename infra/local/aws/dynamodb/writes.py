@@ -28,8 +28,8 @@ class ConditionFailedError(Exception):
 class Write:
     """One write as requested: under which condition, and what it makes of the item that is there.
 
-    `touched` are the paths of an update, for the UPDATED_* return values; `shows_old` whether a failure shows the
-    existing item.
+    `touched` are the paths of an update, for the UPDATED_* return values; `shows_old` says whether a failure
+    shows the existing item.
     """
 
     table: Table

@@ -1,8 +1,8 @@
 """Subscription filter policies: every key must match, any one of its rules suffices.
 
 https://docs.aws.amazon.com/sns/latest/dg/subscription-filter-policy-constraints.html and
-https://docs.aws.amazon.com/sns/latest/dg/string-value-matching.html. Rules that are not modelled are refused when
-the policy is set.
+https://docs.aws.amazon.com/sns/latest/dg/string-value-matching.html. Rules that are not modelled are refused
+when the policy is set.
 """
 
 import json
@@ -104,7 +104,7 @@ def _any_rule(rules: list[Any], values: list[Scalar]) -> bool:
 
 def _rule_holds(rule: Any, values: list[Scalar]) -> bool:
     if isinstance(rule, dict) and "exists" in rule:
-        return bool(values) == rule["exists"]
+        return bool(values) is bool(rule["exists"])
     return any(_matches(rule, value) for value in values)
 
 

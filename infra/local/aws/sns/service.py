@@ -7,19 +7,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from infra.local.aws import batch
 from infra.local.aws.errors import AwsError
 from infra.local.aws.region import Region
 from infra.local.aws.sns.topic import Publication, Subscription, Topic
 from infra.local.aws.sqs import Sqs
 from infra.local.aws.sqs.message import forbidden_character, size
-from infra.local.aws.switches import is_left_undone
 
 Params = Mapping[str, Any]
 Answer = dict[str, Any]
 
-BATCH_ENTRIES = 10
 _MESSAGE_BYTES = range(1_024, 1_048_576 + 1)
-_ENTRY_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
@@ -48,7 +46,10 @@ class Sns:
         return {"TopicArn": topic.arn}
 
     def subscribe(self, params: Params) -> Answer:
-        """https://docs.aws.amazon.com/sns/latest/api/API_Subscribe.html; an endpoint subscribed before keeps its ARN."""
+        """An endpoint subscribed before keeps its ARN.
+
+        https://docs.aws.amazon.com/sns/latest/api/API_Subscribe.html
+        """
         topic = self.topic(params["TopicArn"])
         if params["Protocol"] != "sqs":
             raise AwsError(
@@ -71,29 +72,25 @@ class Sns:
 
     def publish(self, params: Params) -> Answer:
         topic = self.topic(params["TopicArn"])
-        _check_message(params)
         _check_size([params], topic, "InvalidParameter", "Invalid parameter: Message too long")
-        return {"MessageId": self._fan_out(topic, params)}
+        return self._publish_entry(topic, params)
 
     def publish_batch(self, params: Params) -> Answer:
-        """https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html: entries fail one by one, inside a 200."""
+        """Entries fail one by one, inside a 200.
+
+        https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html
+        """
         topic, entries = self.topic(params["TopicArn"]), params["PublishBatchRequestEntries"]
-        _check_batch(entries)
+        batch.check(entries)
         _check_size(
             entries, topic, "BatchRequestTooLong", "The length of all the messages is more than the limit."
         )
-        partial = self._region.switches.is_partial("sns", "PublishBatch")
-        answer: Answer = {"Successful": [], "Failed": []}
-        for position, entry in enumerate(entries):
-            try:
-                if partial and is_left_undone(position, len(entries)):
-                    raise AwsError("InternalError", "Internal failure", 500)
-                _check_message(entry)
-            except AwsError as error:
-                answer["Failed"].append(_failed(entry["Id"], error))
-            else:
-                answer["Successful"].append({"Id": entry["Id"], "MessageId": self._fan_out(topic, entry)})
-        return answer
+        is_partial = self._region.switches.is_partial("sns", "PublishBatch")
+        return batch.run(entries, lambda entry: self._publish_entry(topic, entry), is_partial)
+
+    def _publish_entry(self, topic: Topic, entry: Params) -> Answer:
+        _check_message(entry)
+        return {"MessageId": self._fan_out(topic, entry)}
 
     def _fan_out(self, topic: Topic, entry: Params) -> str:
         publication = Publication(
@@ -143,7 +140,7 @@ def _check_attribute(name: str, attribute: Mapping[str, Any]) -> None:
     if not attribute.get("StringValue") and not attribute.get("BinaryValue"):
         raise AwsError(
             "ParameterValueInvalid",
-            f"The message attribute '{name}' must contain non-empty message attribute value for type '{kind}'.",
+            f"The message attribute '{name}' must contain a non-empty value for type '{kind}'.",
         )
     if forbidden_character(attribute.get("StringValue") or ""):
         raise AwsError("ParameterValueInvalid", f"Invalid characters in the message attribute '{name}'.")
@@ -158,25 +155,3 @@ def _check_size(entries: list[Params], topic: Topic, code: str, message: str) ->
 def _complete(entry: Params) -> Mapping[str, Any]:
     attributes = entry.get("MessageAttributes") or {}
     return {name: attribute for name, attribute in attributes.items() if "DataType" in attribute}
-
-
-def _check_batch(entries: list[Params]) -> None:
-    if not entries:
-        raise AwsError("EmptyBatchRequest", "The batch request doesn't contain any entries.")
-    if len(entries) > BATCH_ENTRIES:
-        raise AwsError(
-            "TooManyEntriesInBatchRequest", "The batch request contains more entries than permissible."
-        )
-    ids = [entry["Id"] for entry in entries]
-    if len(set(ids)) != len(ids):
-        raise AwsError(
-            "BatchEntryIdsNotDistinct", "Two or more batch entries in the request have the same Id."
-        )
-    if not all(_ENTRY_ID.fullmatch(entry_id) for entry_id in ids):
-        raise AwsError(
-            "InvalidBatchEntryId", "The Id of a batch entry in a batch request doesn't abide by the rules."
-        )
-
-
-def _failed(entry_id: str, error: AwsError) -> Answer:
-    return {"Id": entry_id, "Code": error.code, "Message": error.message, "SenderFault": error.status < 500}

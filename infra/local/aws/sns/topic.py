@@ -99,7 +99,7 @@ class Topic:
 def _notification(subscription_arn: str, publication: Publication) -> dict[str, Any]:
     """https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html; nothing is signed here."""
     subject = {} if publication.subject is None else {"Subject": publication.subject}
-    notification = {
+    notification: dict[str, Any] = {
         "Type": "Notification",
         "MessageId": publication.id,
         "TopicArn": publication.topic_arn,

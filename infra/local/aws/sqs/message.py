@@ -23,7 +23,7 @@ Attributes = Mapping[str, Mapping[str, Any]]
 class Message:
     """One copy of a message in a queue. Times are milliseconds since the epoch.
 
-    `turn` names its one valid place in the queue's line; `lease` the receive that holds it (0: never received).
+    `turn` names its one valid place in the queue's line, `lease` its latest receive (0: never received).
     """
 
     id: str
@@ -97,7 +97,7 @@ def check_attributes(attributes: Attributes) -> None:
     if len(attributes) > MAX_ATTRIBUTES:
         raise AwsError(
             "InvalidParameterValue",
-            f"Number of message attributes [{len(attributes)}] exceeds the allowed maximum [{MAX_ATTRIBUTES}].",
+            f"Number of message attributes [{len(attributes)}] exceeds the maximum [{MAX_ATTRIBUTES}].",
         )
     for name, attribute in attributes.items():
         _check_attribute(name, attribute)
@@ -108,8 +108,8 @@ def _check_attribute(name: str, attribute: Mapping[str, Any]) -> None:
     if kind not in ("String", "Number", "Binary"):
         raise AwsError(
             "InvalidParameterValue",
-            f"The message attribute '{name}' has an invalid message attribute type, the set of supported type "
-            "prefixes is Binary, Number, and String.",
+            f"The message attribute '{name}' has an invalid message attribute type, the set of supported "
+            "type prefixes is Binary, Number, and String.",
         )
     if not _value(attribute):
         raise AwsError(

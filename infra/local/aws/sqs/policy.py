@@ -1,8 +1,8 @@
 """Who may send to a queue: the part of a resource policy that decides it.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html: refused unless a
-statement allows it and none denies it. Elements and condition operators that are not modelled are refused when
-the policy is set, rather than guessed at.
+statement allows it and none denies it. Elements and condition operators that are not modelled are refused
+when the policy is set, rather than guessed at.
 """
 
 import fnmatch
@@ -38,7 +38,7 @@ class Policy:
         return cls(statements)
 
     def allows(self, service: str, action: str, resource: str, context: Mapping[str, str]) -> bool:
-        """Whether a service principal may perform the action on the resource, given the condition keys' values."""
+        """Whether a service may perform the action on the resource, given the condition keys' values."""
         effects = {
             statement["Effect"]
             for statement in self._statements

@@ -51,7 +51,7 @@ class Queue:
         self._region.changed.notify_all()
 
     def receive(self, limit: int, visibility_seconds: int | None = None) -> list[Received]:
-        """Lease up to `limit` claimable messages; those received too often go to the dead-letter queue instead."""
+        """Lease up to `limit` claimable messages; those received too often are dead letters instead."""
         self._drop_expired()
         visibility = self.settings.visibility_seconds if visibility_seconds is None else visibility_seconds
         return [self._lease(message, visibility) for message in self._pick(self._few(limit))]
@@ -84,8 +84,8 @@ class Queue:
         if now + seconds * MILLISECONDS > message.leased_ms + MAX_VISIBILITY_SECONDS * MILLISECONDS:
             raise AwsError(
                 "InvalidParameterValue",
-                f"Value {seconds} for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout "
-                f"for the message is beyond the limit [{MAX_VISIBILITY_SECONDS} seconds].",
+                f"Value {seconds} for parameter VisibilityTimeout is invalid. Reason: Total "
+                f"VisibilityTimeout for the message is beyond the limit [{MAX_VISIBILITY_SECONDS} seconds].",
             )
         self._line.place(message, now + seconds * MILLISECONDS)
         self._region.changed.notify_all()
@@ -144,7 +144,7 @@ class Queue:
         return redrive is not None and message.receive_count >= redrive.max_receive_count
 
     def _move_to_dead_letters(self, message: Message) -> None:
-        """Keeps the message id and, on a standard queue, the time it was first sent, from which retention runs.
+        """Keeps the message id and the time it was first sent, from which retention runs.
 
         https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
         """

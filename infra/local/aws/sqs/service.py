@@ -4,22 +4,21 @@ https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Operat
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from infra.local.aws import batch
 from infra.local.aws.errors import AwsError
 from infra.local.aws.region import MILLISECONDS, Region
 from infra.local.aws.sqs import message as messages
 from infra.local.aws.sqs.message import Message, Received
 from infra.local.aws.sqs.queue import MAX_VISIBILITY_SECONDS, Queue
 from infra.local.aws.sqs.settings import Settings
-from infra.local.aws.switches import is_left_undone
 
 Params = Mapping[str, Any]
 Answer = dict[str, Any]
 
-BATCH_ENTRIES = 10
-_ENTRY_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
+MAX_RECEIVED = 10
 _QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _CALLER = "AIDALOCALCALLER"
 
@@ -32,7 +31,7 @@ class Sqs:
         self.queues: dict[str, Queue] = {}
 
     def queue(self, name: str) -> Queue:
-        """A queue by its name, ARN or URL, whatever host the URL names; QueueDoesNotExist when there is none."""
+        """A queue by its name, ARN or URL (of whatever host); QueueDoesNotExist when there is none."""
         found = self.queues.get(re.split("[:/]", name)[-1])
         if found is None:
             raise AwsError("QueueDoesNotExist", "The specified queue does not exist.")
@@ -99,7 +98,7 @@ class Sqs:
         """Waits only where the clock can: under a clock that a test moves, a long poll answers at once."""
         queue = self.queue(params["QueueUrl"])
         limit = params.get("MaxNumberOfMessages", 1)
-        if not 1 <= limit <= BATCH_ENTRIES:
+        if not 1 <= limit <= MAX_RECEIVED:
             raise _invalid(
                 f"Value {limit} for parameter MaxNumberOfMessages is invalid. Reason: Must be 1 to 10"
             )
@@ -120,32 +119,18 @@ class Sqs:
         return {}
 
     def change_message_visibility_batch(self, params: Params) -> Answer:
-        return self._batch("ChangeMessageVisibilityBatch", params, self.change_message_visibility)
+        entries, url = params["Entries"], params["QueueUrl"]
+        batch.check(entries)
+        is_partial = self._region.switches.is_partial("sqs", "ChangeMessageVisibilityBatch")
+        return batch.run(
+            entries, lambda entry: self.change_message_visibility({**entry, "QueueUrl": url}), is_partial
+        )
 
     def next_due_ms(self) -> int | None:
         """When any queue's next delayed or leased message becomes claimable; milliseconds since the epoch."""
         return min(
             (due for queue in self.queues.values() if (due := queue.next_due_ms()) is not None), default=None
         )
-
-    def _batch(self, operation: str, params: Params, act: Callable[[Params], Answer]) -> Answer:
-        """Entries succeed or fail one by one, inside a 200."""
-        entries = params["Entries"]
-        _check_batch(entries)
-        partial = self._region.switches.is_partial("sqs", operation)
-        answer: Answer = {"Successful": [], "Failed": []}
-        for position, entry in enumerate(entries):
-            try:
-                if partial and is_left_undone(position, len(entries)):
-                    raise AwsError(
-                        "InternalError", "We encountered an internal error. Please try again.", 500
-                    )
-                done = act({**entry, "QueueUrl": params["QueueUrl"]})
-            except AwsError as error:
-                answer["Failed"].append(_failed(entry["Id"], error))
-            else:
-                answer["Successful"].append({"Id": entry["Id"], **done})
-        return answer
 
     def _wait_for(self, queue: Queue, seconds: int) -> None:
         deadline = self._region.now_ms() + seconds * MILLISECONDS
@@ -199,29 +184,6 @@ def _check_message(queue: Queue, body: str | None, attributes: messages.Attribut
         raise _invalid(
             f"One or more parameters are invalid. Reason: Message must be shorter than {limit} bytes"
         )
-
-
-def _check_batch(entries: list[Params]) -> None:
-    """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-batch-api-actions.html"""
-    if not entries:
-        raise AwsError("EmptyBatchRequest", "The batch request doesn't contain any entries.")
-    if len(entries) > BATCH_ENTRIES:
-        raise AwsError(
-            "TooManyEntriesInBatchRequest", f"Maximum number of entries per request are {BATCH_ENTRIES}."
-        )
-    ids = [entry["Id"] for entry in entries]
-    if len(set(ids)) != len(ids):
-        raise AwsError(
-            "BatchEntryIdsNotDistinct", "Two or more batch entries in the request have the same Id."
-        )
-    if not all(_ENTRY_ID.fullmatch(entry_id) for entry_id in ids):
-        raise AwsError(
-            "InvalidBatchEntryId", "An Id may hold alphanumeric characters, hyphens and underscores, 1 to 80."
-        )
-
-
-def _failed(entry_id: str, error: AwsError) -> Answer:
-    return {"Id": entry_id, "Code": error.code, "Message": error.message, "SenderFault": error.status < 500}
 
 
 def _bounded(params: Params, name: str, most: int) -> int | None:

@@ -198,7 +198,8 @@ class _ConditionParser(Parser):
             )
         if not isinstance(arguments[0], PathOperand):
             raise invalid(
-                f"Invalid {self.kind}: Operator or function requires a document path; operator or function: {function}"
+                f"Invalid {self.kind}: Operator or function requires a document path; operator or function: "
+                f"{function}"
             )
         return Call(function, arguments)
 
@@ -223,7 +224,8 @@ def _length(value: Value) -> int:
         return size(value)
     if kind in ("N", "BOOL", "NULL"):
         raise invalid(
-            f"Invalid ConditionExpression: Incorrect operand type for operator or function; operator or function: size, operand type: {kind}"
+            "Invalid ConditionExpression: Incorrect operand type for operator or function; operator or "
+            f"function: size, operand type: {kind}"
         )
     return len(value[kind])
 

@@ -115,8 +115,7 @@ class Parser:
         tokens: list[str] = []
         for match in _TOKEN.finditer(text):
             if match[3]:
-                raise invalid(
-                    f'Invalid {self.kind}: Syntax error; token: "{match[3]}", near: "{text[match.start() :][:20]}"'
-                )
+                near = text[match.start() :][:20]
+                raise invalid(f'Invalid {self.kind}: Syntax error; token: "{match[3]}", near: "{near}"')
             tokens.append(match[1] or match[2])
         return tokens

@@ -156,8 +156,8 @@ class Update:
         for one, other in combinations(self.paths(scope), 2):
             if paths.overlap(one, other):
                 raise invalid(
-                    "Invalid UpdateExpression: Two document paths overlap with each other; must remove or rewrite "
-                    f"one of these paths; path one: {list(one)}, path two: {list(other)}"
+                    "Invalid UpdateExpression: Two document paths overlap with each other; must remove or "
+                    f"rewrite one of these paths; path one: {list(one)}, path two: {list(other)}"
                 )
 
     def apply(self, item: Item, scope: Scope) -> Item:
@@ -198,7 +198,8 @@ class _UpdateParser(Parser):
                 self.fail()
             if clause in seen:
                 raise invalid(
-                    f'Invalid UpdateExpression: The "{clause}" section can only be used once in an update expression;'
+                    f'Invalid UpdateExpression: The "{clause}" section can only be used once in an update '
+                    "expression;"
                 )
             seen.add(clause)
             actions.extend(self.several(one_of[clause]))

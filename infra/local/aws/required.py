@@ -1,0 +1,25 @@
+"""What a request must at least say, from botocore's own description of each operation."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import botocore.session
+
+from infra.local.aws.errors import AwsError
+
+_CODES = {"sqs": "MissingParameter", "sns": "InvalidParameter", "s3": "InvalidRequest"}
+
+
+def check(service: str, operation: str, params: Mapping[str, Any]) -> None:
+    """Refuse a request that lacks a required parameter; SDKs only send those when their own check is off."""
+    for name in _required(service, operation):
+        if name not in params:
+            code = _CODES.get(service, "ValidationException")
+            raise AwsError(code, f"The request must contain the parameter {name}.")
+
+
+@cache
+def _required(service: str, operation: str) -> tuple[str, ...]:
+    shape = botocore.session.get_session().get_service_model(service).operation_model(operation).input_shape
+    return () if shape is None else tuple(shape.required_members)
