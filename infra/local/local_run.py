@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from handlers.postroom.aws.deployment import Deployment
 from infra.local.api_app import api_app
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import SystemClock
@@ -22,7 +23,7 @@ from infra.local.providers.cards_app import cards_app
 from infra.local.providers.mail import Mailbox, MailServer
 from infra.local.providers.outages import Switch
 from infra.local.servers import LOOPBACK, Servers
-from infra.local.stack import Options, RunnerFactory, Stack, Surroundings
+from infra.local.stack import Options, RunnerFactory, Stack
 
 ROOT = Path(__file__).resolve().parents[2]
 SENDER = "shop@example.com"
@@ -124,11 +125,11 @@ class LocalRun:
         return Stack.from_template(self.options.template, self.aws, options)
 
     def _runner(self, aws_url: str) -> RunnerFactory:
-        def isolated(settings: FunctionSettings, _surroundings: Callable[[], Surroundings]) -> Runner:
+        def isolated(settings: FunctionSettings, _surroundings: Callable[[], Deployment]) -> Runner:
             environ = {**process_environ(settings, self.aws.region.name), **_endpoint(aws_url)}
             return Isolated(settings.handler, environ, self.options.concurrency)
 
-        def in_process(settings: FunctionSettings, surroundings: Callable[[], Surroundings]) -> Runner:
+        def in_process(settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:
             return InProcess(settings.handler, surroundings)
 
         return isolated if self.options.isolated else in_process

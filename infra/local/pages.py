@@ -36,6 +36,7 @@ def pages(aws: LocalAws, mailbox: Mailbox, switches: dict[str, Switch]) -> Starl
             Route("/_control/{provider}/outage", views.outage, methods=["POST", "DELETE"]),
             Route("/_control/{provider}/latency", views.latency, methods=["POST"]),
         ],
+        exception_handlers={404: _not_found},
         # Other sites must not reach this through a name of theirs that resolves to loopback.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
     )
@@ -125,6 +126,11 @@ async def _seconds(request: Request, otherwise: float) -> float:
     """The body is `{"seconds": number}` or nothing."""
     body = await request.body()
     return float(json.loads(body)["seconds"]) if body else otherwise
+
+
+async def _not_found(_request: Request, _error: Exception) -> Response:
+    """What API Gateway says of a route that it does not know."""
+    return JSONResponse({"message": "Not Found"}, 404)
 
 
 def _unknown(switches: Iterable[str]) -> Response:

@@ -1,0 +1,203 @@
+"""`demo`: the story by itself, on the real clock, with real HTTP and SMTP. Each step is checked."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+
+from infra.local.client import Client, cart, jobs_of
+from infra.local.local_run import LocalRun, RunOptions
+from infra.local.shop_facts import Facts, wait_for
+
+SOON_SECONDS = 15.0
+OUTAGE_SECONDS = 3.0
+SUBSCRIBERS = ("receipts", "invoices", "loyalty", "warehouse")
+
+
+class NotAsToldError(AssertionError):
+    """A step of the story that did not come out as it says."""
+
+
+@dataclass
+class Story:
+    """A running stack, somebody who buys there, and the console on which it is told."""
+
+    run: LocalRun
+    console: Console
+    start: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.facts = Facts(self.run)
+
+    def client(self, caller: str) -> Client:
+        return Client(self.run.urls.api, self.run.stack.token(caller))
+
+    def chapter(self, title: str) -> None:
+        self.console.print(f"\n[bold]{title}[/bold]")
+
+    def tell(self, text: str, mark: str = "·") -> None:
+        self.console.print(
+            f"  [dim]{time.monotonic() - self.start:6.2f} s[/dim]  {mark} {text}", highlight=False
+        )
+
+    def check(self, holds: bool, text: str) -> None:
+        """Tell what holds. Raises `NotAsToldError` when it does not."""
+        self.tell(text, "[green]✓[/green]" if holds else "[red]✗[/red]")
+        if not holds:
+            raise NotAsToldError(text)
+
+
+def demo() -> int:
+    """Tell the story. Returns 0, or 1 when a step is not as it should be."""
+    logging.disable(logging.CRITICAL)
+    console = Console()
+    console.print("Postroom, on a model of AWS in memory: real HTTP, real SMTP, the real clock.")
+    run = LocalRun(RunOptions())
+    run.start()
+    story = Story(run, console)
+    try:
+        for step in (an_order, an_outage, a_poison_message, a_duplicate_delivery):
+            step(story)
+        console.print("\n[green]All as it should be.[/green]")
+    except (NotAsToldError, TimeoutError) as error:
+        console.print(f"\n[red]Not as it should be:[/red] {error}")
+        return 1
+    finally:
+        run.stop()
+        logging.disable(logging.NOTSET)
+    return 0
+
+
+def an_order(story: Story) -> None:
+    """Answered at once; then receipt, invoice, points and pick, each once."""
+    story.chapter("An order")
+    client = story.client("ada")
+    begun = time.monotonic()
+    answer = client.checkout("order-1", cart("ada@example.com"))
+    took = (time.monotonic() - begun) * 1000
+    story.check(
+        answer.status == 202, f"POST /checkout: {answer.status} in {took:.0f} ms, {answer.json['status']}"
+    )
+    story.tell(f"Location: {answer.headers['location']}")
+    status = client.follow(answer.headers["location"], SOON_SECONDS)
+    states = {name: job["state"] for name, job in jobs_of(status).items()}
+    story.check(states == dict.fromkeys(SUBSCRIBERS, "completed"), f"completed: {', '.join(SUBSCRIBERS)}")
+    mail = story.run.mailbox.mails[0]
+    story.check(story.run.mailbox.arrivals == 1, f"one mail: “{mail.subject}”")
+    story.check(story.facts.points("ada") == 204, "204 points for 2,042,500 kobo")
+    story.check(story.facts.effects()["picks"] == 1, "one pick in the warehouse")
+    story.check(
+        story.facts.effects()["invoices"] == 1, f"one invoice: {_result(status, 'invoices')['location']}"
+    )
+    again = client.checkout("order-1", cart("ada@example.com"))
+    story.check(
+        again.body == answer.body, "pressed again: the same answer, byte for byte, and no second order"
+    )
+    client.close()
+
+
+def an_outage(story: Story) -> None:
+    """The mail server is down: the order is taken all the same, and the receipt follows."""
+    story.chapter("The mail server is down")
+    client = story.client("bola")
+    story.run.switches["mail"].fail()
+    answer = client.checkout("order-1", cart("bola@example.com"))
+    story.check(answer.status == 202, f"POST /checkout: {answer.status}, as if nothing were wrong")
+    path = answer.headers["location"]
+    status = client.follow(path, SOON_SECONDS, until=_only_receipts_left)
+    story.check(_state(status, "receipts") == "retrying", f"receipts: retrying. {_error(status, 'receipts')}")
+    story.check(
+        _state(status, "invoices") == "completed", "invoices, loyalty, warehouse: completed meanwhile"
+    )
+    time.sleep(OUTAGE_SECONDS)
+    story.run.switches["mail"].mend()
+    story.tell(f"after {OUTAGE_SECONDS:.0f} s the mail server works again")
+    status = client.follow(path, 4 * SOON_SECONDS)
+    attempts = jobs_of(status)["receipts"]["attempts"]
+    story.check(_state(status, "receipts") == "completed", f"receipts: completed on attempt {attempts}")
+    story.check(_mails_to(story, "bola@example.com") == 1, "one mail, not one for each attempt")
+    client.close()
+
+
+def a_poison_message(story: Story) -> None:
+    """What can never succeed is in the dead-letter queue after one run, moved there by SQS."""
+    story.chapter("A mail address that is none")
+    client = story.client("chidi")
+    answer = client.checkout("order-1", cart("chidi.example.com"))
+    status = client.follow(answer.headers["location"], SOON_SECONDS)
+    job = jobs_of(status)["receipts"]
+    story.check(
+        job["state"] == "dead" and job["attempts"] == 1, f"receipts: dead after {job['attempts']} attempt"
+    )
+    story.tell(job["error"])
+    took = wait_for(lambda: _dead_letters(story) == 1, SOON_SECONDS, "the message in the dead-letter queue")
+    story.tell(f"in the dead-letter queue {took:.1f} s later, with the queue's visibility timeout at 180 s")
+    source = _dead_letter_source(story)
+    story.check(
+        source.endswith("receipts"), f"moved there by SQS itself: DeadLetterQueueSourceArn = {source}"
+    )
+    others = [name for name, one in jobs_of(status).items() if one["state"] == "completed"]
+    story.check(len(others) == 3, f"{', '.join(others)}: completed")
+    client.close()
+
+
+def a_duplicate_delivery(story: Story) -> None:
+    """The same event twice more: a naive consumer ends at 612 points."""
+    story.chapter("One event, delivered three times")
+    before = story.facts.effects()
+    event = story.facts.event_of(
+        story.client("ada").checkout("order-1", cart("ada@example.com")).json["jobId"]
+    )
+    for _ in range(2):
+        _publish(story, event)
+    story.tell("published again, twice, each as a new message to every subscriber")
+    queues = [f"{name.capitalize()}Queue" for name in SUBSCRIBERS]
+    wait_for(lambda: story.facts.backlog(queues) == 0, SOON_SECONDS, "all queues empty")
+    story.check(story.facts.points("ada") == 204, "204 points still (added up three times it would be 612)")
+    story.check(story.facts.effects() == before, "no second mail, invoice or pick")
+    story.check(_mails_to(story, "ada@example.com") == 1, "one mail came over the wire in all")
+
+
+def _publish(story: Story, event: str) -> None:
+    sns = story.run.aws.session().client("sns")
+    attributes = {
+        "type": {"DataType": "String", "StringValue": "order.paid"},
+        "publication": {"DataType": "String", "StringValue": f"repeat-{time.monotonic_ns()}"},
+    }
+    sns.publish(TopicArn=story.run.stack.ref("EventsTopic"), Message=event, MessageAttributes=attributes)
+
+
+def _only_receipts_left(status: Any) -> bool:
+    open_jobs = {name for name, job in jobs_of(status).items() if job["state"] != "completed"}
+    return open_jobs == {"receipts"} and _state(status, "receipts") == "retrying"
+
+
+def _state(status: Any, subscriber: str) -> str:
+    return str(jobs_of(status)[subscriber]["state"])
+
+
+def _error(status: Any, subscriber: str) -> str:
+    return str(jobs_of(status)[subscriber].get("error", ""))
+
+
+def _result(status: Any, subscriber: str) -> dict[str, Any]:
+    return dict(jobs_of(status)[subscriber]["result"])
+
+
+def _mails_to(story: Story, address: str) -> int:
+    return sum(len(mail.times) for mail in story.run.mailbox.mails if address in mail.recipients)
+
+
+def _dead_letters(story: Story) -> int:
+    return story.facts.queue("ReceiptsDeadLetterQueue")[0]
+
+
+def _dead_letter_source(story: Story) -> str:
+    aws = story.run.aws
+    with aws.region.changed:
+        message = aws.sqs.queue(story.run.stack.ref("ReceiptsDeadLetterQueue")).messages[0]
+    return message.source_arn or ""

@@ -1,0 +1,76 @@
+"""What came of orders, read from the tables, the mailbox and the bucket themselves."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from infra.local.local_run import LocalRun
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Reads the model directly: no call of these is any function's."""
+
+    run: LocalRun
+
+    def items(self, table: str) -> list[dict[str, Any]]:
+        """A table's items, in DynamoDB's own notation (`{"S": ...}`)."""
+        aws = self.run.aws
+        with aws.region.changed:
+            return [dict(item) for item in aws.dynamodb.table(self.run.stack.ref(table)).items]
+
+    def orders(self) -> list[dict[str, Any]]:
+        return [item for item in self.items("ShopTable") if item["sk"]["S"] == "entity"]
+
+    def event_of(self, event_id: str) -> str:
+        """The event as it was stored with its order."""
+        events = (item["event"]["S"] for item in self.orders())
+        return next(event for event in events if json.loads(event)["id"] == event_id)
+
+    def points(self, customer: str) -> int:
+        rows = (item for item in self.items("ShopTable") if item["pk"]["S"] == f"customer-{customer}")
+        return sum(int(row["points"]["N"]) for row in rows if "points" in row)
+
+    def effects(self) -> Counter[str]:
+        """How many effects of each kind there are, all orders together."""
+        shop = self.items("ShopTable")
+        with self.run.aws.region.changed:
+            files = sum(len(bucket) for bucket in self.run.aws.s3.buckets.values())
+        return Counter(
+            {
+                "orders": sum(item["sk"]["S"] == "entity" for item in shop),
+                "picks": sum(item["sk"]["S"] == "pick" for item in shop),
+                "credits": sum(item["sk"]["S"].startswith("points-") for item in shop),
+                "mails": len(self.run.mailbox.mails),
+                "invoices": files,
+                "charges": len(self.run.gateway.charges),
+            }
+        )
+
+    def queue(self, logical_id: str) -> tuple[int, int, int]:
+        """Messages of a queue: waiting, in flight, delayed."""
+        aws = self.run.aws
+        with aws.region.changed:
+            waiting, in_flight, delayed = aws.sqs.queue(self.run.stack.ref(logical_id)).counts()
+        return waiting, in_flight, delayed
+
+    def backlog(self, queues: Iterable[str]) -> int:
+        return sum(sum(self.queue(name)) for name in queues)
+
+    def unpublished(self) -> int:
+        return sum("unpublished" in item for item in self.orders())
+
+
+def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> float:
+    """Wait until the condition holds. Returns the seconds it took; raises `TimeoutError` saying `what`."""
+    start = time.monotonic()
+    while not condition():
+        if time.monotonic() - start > seconds:
+            raise TimeoutError(f"not within {seconds:g} s: {what}")
+        time.sleep(0.02)
+    return time.monotonic() - start

@@ -1,0 +1,74 @@
+"""`up`: bring the template up on this machine and say how to use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+
+from infra.local.client import cart
+from infra.local.local_run import LocalRun, RunOptions
+from infra.local.narration import Narrator, log_to_terminal
+from infra.local.reload import Reloader
+
+CALLER = "ada"
+NOT_PROVEN = (
+    "permissions (IAM), encryption, real throttling and latency, concurrency limits, cold starts, alarms, "
+    "sign-in, and whatever AWS does that its documentation does not say"
+)
+
+
+def up(options: RunOptions, *, reload: bool) -> int:
+    """Run until SIGINT or SIGTERM. Returns the exit code."""
+    log_to_terminal(_show)
+    run = LocalRun(RunOptions(**{**vars(options), "observers": [Narrator(_show)]}))
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _signal, _frame: ended.set())
+    run.start()
+    _show(banner(run))
+    reloader = Reloader(options.template.parent / "handlers", run.stack.refresh, _show) if reload else None
+    if reloader:
+        reloader.start()
+    ended.wait()
+    _show("stopping: what is in flight is finished or given back")
+    if reloader:
+        reloader.stop()
+    run.stop()
+    return 0
+
+
+def banner(run: LocalRun) -> str:
+    """What runs, where, what it does not prove, and how to place an order."""
+    token = run.stack.token(CALLER)
+    way = "each function in a process of its own" if run.options.isolated else "functions in this process"
+    left_out = sorted({what for _, _, what in run.stack.deployed.not_run()})
+    return f"""
+Postroom on this machine: {run.options.template.name} on a model of AWS in memory, {way}.
+Nothing leaves 127.0.0.1, nothing is kept when it ends. Process {os.getpid()}; Ctrl-C ends it.
+
+Not proven here: {NOT_PROVEN}.
+In the template, but not run: {", ".join(left_out)}.
+
+  API      {run.urls.api}
+  Mails    {run.urls.api}/mails      (sent to {run.urls.mail})
+  Invoices {run.urls.api}/invoices
+  Queues   {run.urls.api}/queues     (an overview of everything: {run.urls.api}/)
+  AWS      {run.urls.aws}     aws --endpoint-url {run.urls.aws} sqs get-queue-url --queue-name RelayFailures
+  Outage   curl -X POST {run.urls.api}/_control/mail/outage -d '{{"seconds": 20}}'     (or cards; DELETE ends it)
+
+A token for {CALLER}, valid for a day:
+  TOKEN={token}
+
+Place an order, then follow it:
+  curl -i {run.urls.api}/checkout -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: order-1" \\
+    -H "Content-Type: application/json" -d '{json.dumps(cart("ada@example.com"))}'
+  curl -H "Authorization: Bearer $TOKEN" {run.urls.api}/jobs/...      (the path in the answer's Location)
+"""
+
+
+def _show(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
