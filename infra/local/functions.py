@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from handlers.postroom.aws.deployment import Deployment
-from handlers.postroom.aws.entry import LambdaHandler
+from handlers.postroom.aws.entry import Entry, LambdaHandler
 
 
 @dataclass(frozen=True)
@@ -156,11 +156,12 @@ class InProcess:
     """Runs a handler in this process, so that breakpoints work.
 
     Like Lambda, an environment (a handler bound to its deployment) serves one call at a time and is kept for
-    the next one; calls at the same time have an environment each.
+    the next one; calls at the same time have an environment each. `entry` takes the handler's place, if given.
     """
 
     handler: str
     deployment: Callable[[], Deployment]
+    entry: Entry | None = None
     _idle: list[LambdaHandler] = field(default_factory=list)
     _generation: int = 0
 
@@ -184,7 +185,8 @@ class InProcess:
         try:
             return self._idle.pop()
         except IndexError:
-            return bound(self.handler, self.deployment())
+            deployment = self.deployment()
+            return self.entry.on(deployment) if self.entry else bound(self.handler, deployment)
 
 
 def bound(path: str, deployment: Deployment) -> LambdaHandler:

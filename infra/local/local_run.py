@@ -44,7 +44,6 @@ class RunOptions:
     seed: int = 0
     concurrency: int = 2
     observers: Sequence[Observer] = ()
-    runner: RunnerFactory | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,11 @@ class LocalRun:
         self._servers = Servers()
         self._pool = ThreadPoolExecutor(API_THREADS, "api")
         self._stopped = threading.Event()
+        self._given_runner: RunnerFactory | None = None
+
+    def use(self, runner: RunnerFactory) -> None:
+        """Run functions another way, from `start` on."""
+        self._given_runner = runner
 
     def start(self) -> None:
         """Bring it all up. Raises `PortTakenError`, or whatever is wrong with the template."""
@@ -119,7 +123,7 @@ class LocalRun:
         options = Options(
             parameters=parameters,
             observers=self.options.observers,
-            runner=self.options.runner or self._runner(aws_url),
+            runner=self._given_runner or self._runner(aws_url),
             seed=self.options.seed,
         )
         return Stack.from_template(self.options.template, self.aws, options)

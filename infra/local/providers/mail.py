@@ -26,6 +26,11 @@ REJECTED = "553 5.1.3 Not a mailbox address"
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
 
 
+def is_address(text: str) -> bool:
+    """Whether it has the form of a mailbox address; how it is spelt in detail is the real server's affair."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
 @dataclass
 class Mail:
     """One mail, however often it came: `times` holds the epoch seconds of each arrival."""
@@ -100,7 +105,7 @@ class MailServer:
     async def handle_RCPT(  # noqa: N802 (aiosmtpd's name)
         self, _server: SMTP, _session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        if not _ADDRESS.fullmatch(address):
+        if not is_address(address):
             return REJECTED
         envelope.rcpt_tos.append(address)
         envelope.rcpt_options.extend(options)

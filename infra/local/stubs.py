@@ -1,0 +1,85 @@
+"""The shop's providers without a wire, and functions that use them: for tests and measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import EmailMessage
+
+from handlers import queue_receipts
+from handlers.postroom.acceptance import Acceptance
+from handlers.postroom.aws.deployment import Deployment
+from handlers.postroom.aws.entry import Entry
+from handlers.postroom.aws.http_entry import http_entry
+from handlers.postroom.aws.queue_entry import queue_handler
+from handlers.postroom.aws.tables import DynamoStore
+from handlers.postroom.errors import Permanent, ProviderError, Transient
+from handlers.shop.checkout import checkout
+from handlers.shop.ports import CardDeclined, Charge, Mail
+from infra.local.functions import FunctionSettings, InProcess, Runner
+from infra.local.providers.cards import CardGateway
+from infra.local.providers.mail import REJECTED, Mailbox, is_address
+from infra.local.providers.outages import Switch
+from infra.local.stack import RunnerFactory
+
+
+@dataclass(frozen=True)
+class StubMailer:
+    """Puts mails straight into a mailbox."""
+
+    mailbox: Mailbox
+    switch: Switch
+
+    def send(self, mail: Mail, *, key: str) -> str:
+        if self.switch.is_down:
+            raise Transient("the mail server is down")
+        if not is_address(mail.to):
+            raise Permanent(f"the mail server refused the recipient: {REJECTED}")
+        message = EmailMessage()
+        message["Subject"], message["To"] = mail.subject, mail.to
+        message["Message-ID"] = f"<{key.replace(':', '.')}@stub>"
+        message.set_content(mail.text)
+        self.mailbox.keep(message.as_bytes(), [mail.to])
+        return str(message["Message-ID"])
+
+
+@dataclass(frozen=True)
+class StubCards:
+    """Asks a card gateway in this process."""
+
+    gateway: CardGateway
+
+    def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
+        body = {"amount": amount, "currency": currency, "token": token}
+        status, answer = self.gateway.post("/charges", key, body)
+        if status == 402:
+            raise CardDeclined("the card was declined")
+        if status != 200:
+            raise ProviderError(status, f"the card gateway answered {status}")
+        return Charge(answer["id"])
+
+    def refund(self, charge_id: str) -> None:
+        status, _ = self.gateway.post("/refunds", f"refund-{charge_id}", {"charge": charge_id})
+        if status != 200:
+            raise ProviderError(status, f"the card gateway answered {status}")
+
+
+def stub_runner(mailer: StubMailer, cards: StubCards) -> RunnerFactory:
+    """Return how functions are run when those that call providers get these."""
+
+    def accept(deployment: Deployment) -> Acceptance[object, object]:
+        now = lambda: datetime.fromtimestamp(deployment.clock(), UTC)  # noqa: E731
+        return Acceptance(work=checkout(cards), store=DynamoStore(deployment), now=now)  # type: ignore[arg-type]
+
+    entries: Mapping[str, Entry] = {
+        "handlers.api_checkout.handler": http_entry(accept),
+        "handlers.queue_receipts.handler": queue_handler(
+            queue_receipts.send_receipt, provider=lambda _: mailer
+        ),
+    }
+
+    def runner(settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:
+        return InProcess(settings.handler, surroundings, entries.get(settings.handler))
+
+    return runner
