@@ -156,7 +156,7 @@ class InProcess:
     """Runs a handler in this process, so that breakpoints work.
 
     Like Lambda, an environment (a handler bound to its deployment) serves one call at a time and is kept for
-    the next one; calls at the same time have an environment each. `entry` takes the handler's place, if given.
+    the next one; calls at the same time have an environment each. `entry`, if given, replaces the handler.
     """
 
     handler: str

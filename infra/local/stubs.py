@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.message import EmailMessage
 
 from handlers import queue_receipts
 from handlers.postroom.acceptance import Acceptance
@@ -36,12 +35,10 @@ class StubMailer:
             raise Transient("the mail server is down")
         if not is_address(mail.to):
             raise Permanent(f"the mail server refused the recipient: {REJECTED}")
-        message = EmailMessage()
-        message["Subject"], message["To"] = mail.subject, mail.to
-        message["Message-ID"] = f"<{key.replace(':', '.')}@stub>"
-        message.set_content(mail.text)
-        self.mailbox.keep(message.as_bytes(), [mail.to])
-        return str(message["Message-ID"])
+        message_id = f"<{key.replace(':', '.')}@stub>"
+        text = f"Message-ID: {message_id}\nSubject: {mail.subject}\nTo: {mail.to}\n\n{mail.text}"
+        self.mailbox.keep(message_id, text.encode(), [mail.to])
+        return message_id
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ UNAVAILABLE = "421 4.3.2 Service not available"
 REJECTED = "553 5.1.3 Not a mailbox address"
 """https://www.rfc-editor.org/rfc/rfc3463#section-3.2 (permanent: bad destination mailbox syntax)."""
 
+# Anywhere in the header, which ends at the first empty line; a long value may stand on the next line.
+_MESSAGE_ID = re.compile(rb"\A(?:.+\r?\n)*?message-id:\s*(<[^>]*>)", re.IGNORECASE)
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
 
 
@@ -61,9 +63,8 @@ class Mailbox:
         self._mails: dict[str, Mail] = {}
         self._lock = threading.Lock()
 
-    def keep(self, raw: bytes, recipients: Sequence[str]) -> Mail:
+    def keep(self, message_id: str, raw: bytes, recipients: Sequence[str]) -> Mail:
         """Take a mail in; a second one with the same Message-ID counts as another copy of it."""
-        message_id = str(message_from_bytes(raw, policy=policy.default)["Message-ID"] or "")
         with self._lock:
             mail = self._mails.setdefault(message_id, Mail(message_id, recipients, raw))
             mail.times.append(time.time())
@@ -80,6 +81,11 @@ class Mailbox:
         """How many mails came over the wire, copies included."""
         with self._lock:
             return sum(len(mail.times) for mail in self._mails.values())
+
+
+def _message_id(raw: bytes) -> str:
+    found = _MESSAGE_ID.search(raw)
+    return found[1].decode("utf-8", "replace") if found else ""
 
 
 class MailServer:
@@ -116,5 +122,6 @@ class MailServer:
             await asyncio.sleep(self.switch.latency)
         if self.switch.is_down:
             return UNAVAILABLE
-        self.mailbox.keep(cast(bytes, envelope.content), envelope.rcpt_tos)
+        raw = cast(bytes, envelope.content)
+        self.mailbox.keep(_message_id(raw), raw, envelope.rcpt_tos)
         return "250 OK"
