@@ -1,6 +1,6 @@
 """The body of `POST /checkout`, and what it costs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from ..postroom.bodies import Body, field_name, invalid
 from ..postroom.problems import FieldError
 from ..postroom.texts import Filled, Printable
-from .catalogue import PRODUCTS
+from .catalogue import Product
 from .orders import OrderLine
 
 MAX_LINES = 50
@@ -54,18 +54,17 @@ class Cart(Body):
         return lines
 
 
-def priced(lines: Sequence[CartLine]) -> list[OrderLine]:
+def priced(lines: Sequence[CartLine], products: Mapping[str, Product]) -> list[OrderLine]:
     """The lines with today's names and prices. Raises `Problem` 422 naming each sku that is not sold."""
     unknown = [
         FieldError(field_name(("lines", index, "sku")), "is not in the catalogue")
         for index, line in enumerate(lines)
-        if line.sku not in PRODUCTS
+        if line.sku not in products
     ]
     if unknown:
         raise invalid(unknown)
-    return [_priced(line) for line in lines]
+    return [_priced(products[line.sku], line.quantity) for line in lines]
 
 
-def _priced(line: CartLine) -> OrderLine:
-    product = PRODUCTS[line.sku]
-    return OrderLine(product.sku, product.name, product.unit_price, line.quantity)
+def _priced(product: Product, quantity: int) -> OrderLine:
+    return OrderLine(product.sku, product.name, product.unit_price, quantity)

@@ -1,5 +1,6 @@
 """Checkout: charge the card now, because the customer needs the yes or no, and let everything else follow."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -7,6 +8,7 @@ from ..postroom.acceptance import Birth, Intent, Work
 from ..postroom.problems import Problem
 from ..postroom.storage import Item
 from .cart import Cart, priced
+from .catalogue import PRODUCTS, Product
 from .orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order_key
 from .ports import CardDeclined, Cards, Charge, ChargeInProgress
 
@@ -25,20 +27,20 @@ class Paid:
         return sum(line.total for line in self.lines)
 
 
-def checkout(cards: Cards) -> Work[Cart, Paid]:
+def checkout(cards: Cards, products: Mapping[str, Product] = PRODUCTS) -> Work[Cart, Paid]:
     return Work(
         route=ROUTE,
         model=Cart,
         key=order_key,
-        settle=lambda intent: _pay(cards, intent),
+        settle=lambda intent: _pay(cards, intent, products),
         undo=lambda paid, winner: _refund_if_unused(cards, paid, winner),
         build=_order,
     )
 
 
-def _pay(cards: Cards, intent: Intent[Cart]) -> Paid:
+def _pay(cards: Cards, intent: Intent[Cart], products: Mapping[str, Product]) -> Paid:
     cart = intent.payload
-    lines = priced(cart.lines)
+    lines = priced(cart.lines, products)
     amount = sum(line.total for line in lines)
     try:
         charge = cards.charge(amount, cart.currency, cart.card_token, key=intent.settlement_key)

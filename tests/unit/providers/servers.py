@@ -1,0 +1,115 @@
+"""Tiny provider servers on loopback, scripted by the tests."""
+
+import json
+import socket
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+from aiosmtpd.controller import Controller
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class CardServer:
+    """What the gateway was asked, and what it will say next; by default it approves, once per key."""
+
+    url: str = ""
+    asked: list[tuple[str, dict[str, Any], str]] = field(default_factory=list)
+    charged: list[dict[str, Any]] = field(default_factory=list)
+    connections: set[Any] = field(default_factory=set)
+    next_answers: deque[tuple[int, bytes]] = field(default_factory=deque)
+    hang_up_after_answer: bool = False
+    _charges: dict[str, str] = field(default_factory=dict)
+
+    def answer(self, path: str, body: dict[str, Any], key: str) -> tuple[int, bytes]:
+        self.asked.append((path, body, key))
+        if self.next_answers:
+            return self.next_answers.popleft()
+        if path == "/api/charges" and key not in self._charges:
+            self.charged.append(body)
+            self._charges[key] = f"ch_{len(self._charges) + 1}"
+        said = {"id": self._charges.get(key, ""), "status": "approved"}
+        return 200, json.dumps(said).encode()
+
+
+@contextmanager
+def card_server() -> Iterator[CardServer]:
+    state = CardServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        timeout: ClassVar[float] = 5.0
+
+        def do_POST(self) -> None:
+            state.connections.add(self.client_address)
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status, content = state.answer(self.path, body, self.headers["Idempotency-Key"])
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+            # closing without having said so is what an idle time-out of a server looks like
+            self.close_connection = state.hang_up_after_answer
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        state.url = f"http://127.0.0.1:{server.server_port}/api/"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield state
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@dataclass
+class MailSink:
+    """An SMTP server that keeps what it accepts; its answers to RCPT and DATA can be scripted."""
+
+    rcpt_answer: str = "250 OK"
+    data_answer: str = "250 OK"
+    url: str = ""
+    mails: list[Any] = field(default_factory=list)
+
+    async def handle_RCPT(  # noqa: N802 - the name aiosmtpd calls
+        self, _server: Any, _session: Any, envelope: Any, address: str, _options: Any
+    ) -> str:
+        if self.rcpt_answer.startswith("2"):
+            envelope.rcpt_tos.append(address)
+        return self.rcpt_answer
+
+    async def handle_DATA(  # noqa: N802 - the name aiosmtpd calls
+        self, _server: Any, _session: Any, envelope: Any
+    ) -> str:
+        if self.data_answer.startswith("2"):
+            self.mails.append(envelope)
+        return self.data_answer
+
+
+@contextmanager
+def mail_sink() -> Iterator[MailSink]:
+    sink = MailSink()
+    port = free_port()
+    controller = Controller(sink, hostname="127.0.0.1", port=port)
+    controller.start()
+    sink.url = f"smtp://127.0.0.1:{port}"
+    try:
+        yield sink
+    finally:
+        controller.stop()

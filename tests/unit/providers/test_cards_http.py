@@ -1,0 +1,109 @@
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from handlers.postroom.errors import ProviderError, Transient
+from handlers.postroom.retries import is_permanent
+from handlers.providers.cards_http import HttpCards
+from handlers.shop.ports import CardDeclined, ChargeInProgress
+
+from .servers import CardServer, card_server, free_port
+
+
+@pytest.fixture
+def server() -> Iterator[CardServer]:
+    with card_server() as server:
+        yield server
+
+
+@pytest.fixture
+def cards(server: CardServer) -> HttpCards:
+    return HttpCards(server.url)
+
+
+def test_a_charge_is_posted_with_its_key_below_the_base_url(server: CardServer, cards: HttpCards) -> None:
+    charge = cards.charge(2_042_500, "NGN", "tok_visa", key="k1")
+
+    assert charge.id == "ch_1"
+    body = {"amount": 2_042_500, "currency": "NGN", "token": "tok_visa"}
+    assert server.asked == [("/api/charges", body, "k1")]
+
+
+def test_a_connection_is_kept_for_the_next_charge(server: CardServer, cards: HttpCards) -> None:
+    for number in range(3):
+        cards.charge(1, "NGN", "tok", key=f"k{number}")
+
+    assert len(server.connections) == 1
+
+
+def test_a_kept_connection_that_was_closed_meanwhile_costs_no_charge(
+    server: CardServer, cards: HttpCards
+) -> None:
+    server.hang_up_after_answer = True
+
+    charges = [cards.charge(1, "NGN", "tok", key=f"k{number}") for number in range(3)]
+
+    assert [charge.id for charge in charges] == ["ch_1", "ch_2", "ch_3"]
+    assert len(server.charged) == 3
+
+
+def test_a_declined_card_is_said_to_be_declined(server: CardServer, cards: HttpCards) -> None:
+    server.next_answers.append((402, json.dumps({"error": "card_declined"}).encode()))
+
+    with pytest.raises(CardDeclined):
+        cards.charge(1, "NGN", "tok", key="k1")
+
+
+def test_a_key_in_use_is_a_charge_in_progress(server: CardServer, cards: HttpCards) -> None:
+    server.next_answers.append((409, b"{}"))
+
+    with pytest.raises(ChargeInProgress):
+        cards.charge(1, "NGN", "tok", key="k1")
+
+
+@pytest.mark.parametrize(
+    ("status", "permanent"),
+    [(400, True), (401, True), (408, False), (429, False), (500, False), (503, False)],
+)
+def test_any_other_status_is_judged_by_its_class(
+    server: CardServer, cards: HttpCards, status: int, permanent: bool
+) -> None:
+    server.next_answers.append((status, b"secret words"))
+
+    with pytest.raises(ProviderError) as raised:
+        cards.charge(1, "NGN", "tok", key="k1")
+
+    assert is_permanent(raised.value) is permanent
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"not json", b"[]", b'{"id":7}', b'{"id":""}', b"\xff"])
+def test_a_yes_that_cannot_be_read_is_asked_for_again_later(
+    server: CardServer, cards: HttpCards, content: bytes
+) -> None:
+    server.next_answers.append((200, content))
+
+    with pytest.raises(Transient):
+        cards.charge(1, "NGN", "tok", key="k1")
+    assert cards.charge(1, "NGN", "tok", key="k1").id == "ch_1"
+
+
+def test_a_gateway_out_of_reach_is_transient() -> None:
+    cards = HttpCards(f"http://127.0.0.1:{free_port()}")
+
+    with pytest.raises(Transient, match="ConnectionRefusedError"):
+        cards.charge(1, "NGN", "tok", key="k1")
+
+
+def test_a_refund_names_its_charge_and_has_a_key_of_its_own(server: CardServer, cards: HttpCards) -> None:
+    cards.refund("ch_1")
+
+    assert server.asked == [("/api/refunds", {"charge": "ch_1"}, "refund-ch_1")]
+
+
+def test_a_refund_that_is_refused_is_an_error(server: CardServer, cards: HttpCards) -> None:
+    server.next_answers.append((500, b""))
+
+    with pytest.raises(ProviderError):
+        cards.refund("ch_1")

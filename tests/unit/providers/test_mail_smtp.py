@@ -1,0 +1,93 @@
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from typing import Any
+
+import pytest
+
+from handlers.postroom.errors import Permanent, Transient
+from handlers.providers.mail_smtp import SmtpMailer
+from handlers.shop.ports import Mail
+
+from .servers import MailSink, free_port, mail_sink
+
+MAIL = Mail(
+    to="ada@example.com",
+    subject="Your receipt: ₦20,425",
+    text="Thank you.\n\n2 x Adire shirt: ₦17,000\n.\n",
+    date=datetime(2026, 11, 30, 12, 0, tzinfo=UTC),
+)
+KEY = "order-1001-paid:receipts"
+
+
+@pytest.fixture
+def sink() -> Iterator[MailSink]:
+    with mail_sink() as sink:
+        yield sink
+
+
+@pytest.fixture
+def mailer(sink: MailSink) -> SmtpMailer:
+    return SmtpMailer(sink.url, "shop@example.com")
+
+
+def read(envelope: Any) -> Any:
+    return message_from_bytes(envelope.content, policy=policy.default)
+
+
+def test_a_mail_arrives_whole(sink: MailSink, mailer: SmtpMailer) -> None:
+    message_id = mailer.send(MAIL, key=KEY)
+
+    [envelope] = sink.mails
+    message = read(envelope)
+    assert envelope.mail_from == message["From"] == "shop@example.com"
+    assert envelope.rcpt_tos == [message["To"]] == ["ada@example.com"]
+    assert message["Subject"] == MAIL.subject
+    assert message["Message-ID"] == message_id
+    assert message["Date"].datetime == MAIL.date
+    assert message.get_content().replace("\r\n", "\n") == MAIL.text
+    assert envelope.content.isascii()
+
+
+def test_a_repeat_is_the_same_bytes_under_the_same_message_id(sink: MailSink, mailer: SmtpMailer) -> None:
+    ids = {mailer.send(MAIL, key=KEY), mailer.send(MAIL, key=KEY)}
+
+    assert len(ids) == 1
+    first, again = sink.mails
+    assert first.content == again.content
+
+
+@pytest.mark.parametrize("other", ["order-1001-paid.receipts", "order-1001-paid=3A=receipts", "a b", "<x>@y"])
+def test_message_ids_differ_where_keys_differ(mailer: SmtpMailer, other: str) -> None:
+    ids = [str(mailer.compose(MAIL, key)["Message-ID"]) for key in (KEY, other)]
+
+    assert ids[0] != ids[1]
+    for message_id in ids:
+        local, _, domain = message_id.strip("<>").partition("@")
+        assert domain == "example.com"
+        assert local.replace("=", "").replace("-", "").isalnum()
+
+
+@pytest.mark.parametrize("kind", ["rcpt_answer", "data_answer"])
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [("550 no such ada@example.com", Permanent), ("451 try ada@example.com later", Transient)],
+)
+def test_5xx_is_for_ever_and_4xx_may_pass(
+    sink: MailSink, mailer: SmtpMailer, kind: str, said: str, error: type[Exception]
+) -> None:
+    setattr(sink, kind, said)
+
+    with pytest.raises(error, match=said[:3]) as raised:
+        mailer.send(MAIL, key=KEY)
+
+    assert "ada@" not in str(raised.value)
+    assert raised.value.__cause__ is None
+    assert sink.mails == []
+
+
+def test_a_server_out_of_reach_is_transient() -> None:
+    mailer = SmtpMailer(f"smtp://127.0.0.1:{free_port()}", "shop@example.com")
+
+    with pytest.raises(Transient, match="ConnectionRefusedError"):
+        mailer.send(MAIL, key=KEY)
