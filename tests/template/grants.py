@@ -1,0 +1,99 @@
+"""What each role is granted, and what each function really asks of AWS, in the same words."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from handlers.postroom.aws.deployment import Deployment
+from infra.checks.template import Template, as_list, target, text
+from infra.local.aws import LocalAws
+from infra.local.functions import FunctionSettings, InProcess, Runner
+
+Grant = tuple[str, str]
+"""An action (`dynamodb:PutItem`) and the logical id of the resource it is for."""
+
+LOGGING = ("logs:CreateLogStream", "logs:PutLogEvents")
+POLLING = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
+"""docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html"""
+READING = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+"""docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html"""
+
+IN_TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
+ACTION_OF = {"PublishBatch": "Publish", "ChangeMessageVisibilityBatch": "ChangeMessageVisibility"}
+
+
+def granted(template: Template, function: str) -> set[Grant]:
+    role = str(target(template.properties(function)["Role"]))
+    return {
+        (action, resource)
+        for policy in template.properties(role)["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in as_list(statement["Action"])
+        for resource in map(_logical_id, as_list(statement["Resource"]))
+    }
+
+
+def needed_by_lambda(template: Template, function: str) -> set[Grant]:
+    """What Lambda itself does in the function's name: logs, and polling its mapping's source."""
+    log_group = str(target(template.properties(function)["LoggingConfig"]["LogGroup"]))
+    needed = {(action, log_group) for action in LOGGING}
+    for _, mapping in template.mappings():
+        if target(mapping["FunctionName"]) == function:
+            needed |= set(_polling(template, mapping))
+    return needed
+
+
+def _polling(template: Template, mapping: Mapping[str, Any]) -> Iterator[Grant]:
+    source = str(target(mapping["EventSourceArn"]))
+    if source in dict(template.queues()):
+        yield from ((action, source) for action in POLLING)
+    else:
+        yield from ((f"dynamodb:{action}", source) for action in READING)
+    if failures := target(mapping.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")):
+        yield "sqs:SendMessage", failures
+
+
+def _logical_id(resource: Any) -> str:
+    return target(resource) or re.findall(r"\$\{(\w+)\.Arn\}", text(resource))[0]
+
+
+@dataclass
+class Usage:
+    """Runs each function with a session of its own, and notes what is asked through it."""
+
+    aws: LocalAws
+    calls: dict[str, set[Grant]] = field(default_factory=lambda: defaultdict(set))
+
+    def runner(self, settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:
+        session = self.aws.session()
+
+        def note(params: Mapping[str, Any], model: Any, **_: Any) -> None:
+            self.calls[settings.name].update(_asked(model.service_model.service_name, model.name, params))
+
+        session.events.register("provide-client-params", note)
+        return InProcess(settings.handler, lambda: replace(surroundings(), session=session))
+
+    def of(self, function: str, names: Mapping[str, str]) -> set[Grant]:
+        """What a function has asked for; `names` maps physical names to logical ids."""
+        return {(action, names[resource]) for action, resource in self.calls[function]}
+
+
+def _asked(service: str, operation: str, params: Mapping[str, Any]) -> Iterator[Grant]:
+    match operation:
+        case "BatchGetItem":
+            yield from (("dynamodb:BatchGetItem", table) for table in params["RequestItems"])
+        case "TransactWriteItems":
+            for (kind, write), *_ in (item.items() for item in params["TransactItems"]):
+                yield f"dynamodb:{IN_TRANSACTION.get(kind, 'ConditionCheckItem')}", write["TableName"]
+        case "BatchExecuteStatement":
+            for statement in params["Statements"]:
+                yield "dynamodb:PartiQLUpdate", re.findall(r'UPDATE "([^"]+)"', statement["Statement"])[0]
+        case _:
+            resource = next(
+                params[key] for key in ("TableName", "TopicArn", "QueueUrl", "Bucket") if key in params
+            )
+            yield f"{service}:{ACTION_OF.get(operation, operation)}", resource

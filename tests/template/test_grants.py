@@ -1,0 +1,146 @@
+"""Every role grants what its function uses, and nothing else."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from boto3 import Session
+
+from handlers.postroom.outbox import SHARDS
+from infra.checks.template import Template
+from infra.local.aws import LocalAws
+from infra.local.aws.clock import ManualClock
+from infra.local.client import cart
+from infra.local.driving import run_until_idle
+from infra.local.providers.cards import CardGateway
+from infra.local.providers.cards_app import cards_app
+from infra.local.providers.mail import Mailbox, MailServer
+from infra.local.providers.outages import Switch
+from infra.local.servers import LOOPBACK, Servers
+from infra.local.stack import Options, Stack, poll
+from tests.template.conftest import ROOT
+from tests.template.grants import Usage, granted, needed_by_lambda
+
+FUNCTIONS = ("Checkout", "Jobs", "Relay", "Sweep", "Receipts", "Invoices", "Loyalty", "Warehouse")
+NAMED = ("ShopTable", "JobsTable", "EventsTopic", "InvoiceBucket")
+A_WHILE_SECONDS = 61
+MORE_THAN_SHARDS = SHARDS + 1
+"""So many events that two of them share a shard of the index."""
+
+
+@dataclass
+class Day:
+    """A stack to live through, and what its functions have asked for."""
+
+    stack: Stack
+    clock: ManualClock
+    usage: Usage
+    session: Session
+    events: int = 0
+
+    def place_orders(self, count: int) -> None:
+        for _ in range(count):
+            headers = {"idempotency-key": self._next("key"), "content-type": "application/json"}
+            answer = self.stack.call("POST", "/checkout", headers, json.dumps(cart("ada@example.com")))
+            assert self.stack.call("GET", answer.headers["location"]).status == 200
+
+    def publish_bad_payloads(self, count: int) -> None:
+        for _ in range(count):
+            aggregate = self._next("order")
+            envelope = {"id": f"{aggregate}-paid", "type": "order.paid", "version": 1, "sequence": 1}
+            rest = {"aggregate": aggregate, "time": "2025-06-15T12:00:00Z", "owner": "alice", "data": {}}
+            self.session.client("sns").publish(
+                TopicArn=self.stack.ref("EventsTopic"),
+                Message=json.dumps({**envelope, **rest}),
+                MessageAttributes={"type": {"DataType": "String", "StringValue": "order.paid"}},
+            )
+
+    def write_unreadable_event(self) -> None:
+        item = {"pk": {"S": self._next("order")}, "sk": {"S": "entity"}, "event": {"S": "{"}}
+        index = {"unpublished": {"S": "0"}, "bornAt": {"N": str(int(self.clock.now() * 1000))}}
+        client = self.session.client("dynamodb")
+        client.put_item(TableName=self.stack.ref("ShopTable"), Item={**item, **index})
+
+    def wait(self) -> None:
+        self.clock.advance(A_WHILE_SECONDS)
+
+    def sweep(self) -> None:
+        assert self.stack.functions["SweepFunction"].invoke({}).error is None
+
+    def run_until_idle(self) -> None:
+        run_until_idle(self.stack, self.clock)
+
+    def names(self, template: Template) -> dict[str, str]:
+        """Logical ids by physical name."""
+        queues = [name for name, _ in template.queues()]
+        return {self.stack.ref(name): name for name in (*NAMED, *queues)}
+
+    def _next(self, kind: str) -> str:
+        self.events += 1
+        return f"{kind}-{self.events}"
+
+
+@pytest.fixture
+def day() -> Iterator[Day]:
+    clock = ManualClock()
+    aws, servers = LocalAws(clock), Servers()
+    usage, works = Usage(aws), Switch(clock.now)
+    port = servers.protocol(MailServer(Mailbox(), works).session)
+    parameters = {
+        "CardsUrl": servers.http(cards_app(CardGateway(works))),
+        "MailUrl": f"smtp://{LOOPBACK}:{port}",
+        "MailFrom": "shop@example.com",
+    }
+    options = Options(parameters=parameters, runner=usage.runner)
+    stack = Stack.from_template(ROOT / "template.yaml", aws, options)
+    yield Day(stack, clock, usage, aws.session())
+    stack.close()
+    servers.close()
+
+
+def live_through(day: Day) -> None:
+    """One of everything and several of everything: single reads and batches are different permissions."""
+    for count in (1, 2):
+        day.place_orders(count)
+        day.run_until_idle()
+        day.publish_bad_payloads(count)
+        day.run_until_idle()
+        _be_late(day, count)
+    for count in (1, MORE_THAN_SHARDS):
+        _miss_the_relay(day, count)
+    day.write_unreadable_event()
+    _be_late(day, 1)
+    day.write_unreadable_event()
+    _miss_the_relay(day, 1)
+
+
+def _be_late(day: Day, orders: int) -> None:
+    day.place_orders(orders)
+    day.wait()
+    for mapping in day.stack.mappings:
+        poll(mapping)
+    day.run_until_idle()
+
+
+def _miss_the_relay(day: Day, orders: int) -> None:
+    day.place_orders(orders)
+    day.wait()
+    day.sweep()
+    day.run_until_idle()
+
+
+def test_every_role_grants_what_its_function_uses_and_nothing_else(shipped: Template, day: Day) -> None:
+    live_through(day)
+
+    names = day.names(shipped)
+    differences = {}
+    for function in (f"{name}Function" for name in FUNCTIONS):
+        used = day.usage.of(function, names) | needed_by_lambda(shipped, function)
+        grants = granted(shipped, function)
+        differences[function] = {"missing": used - grants, "unused": grants - used}
+    assert differences == {function: {"missing": set(), "unused": set()} for function in differences}
+
+
+def test_every_function_is_looked_at(shipped: Template) -> None:
+    assert {name for name, _ in shipped.functions()} == {f"{name}Function" for name in FUNCTIONS}
