@@ -28,9 +28,12 @@ class Account:
     session: Session
     number: str
     region: str
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def client(self, service: str) -> Any:
-        return self.session.client(service)  # type: ignore[call-overload]
+        if service not in self._clients:
+            self._clients[service] = self.session.client(service)  # type: ignore[call-overload]
+        return self._clients[service]
 
     def arn(self, service: str, resource: str) -> str:
         return f"arn:aws:{service}:{self.region}:{self.number}:{resource}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from joserfc import jwt
@@ -23,11 +24,15 @@ class UnauthorizedError(Exception):
 
 @dataclass(frozen=True)
 class Issuer:
-    """Stands in for the token issuer that the template names; its key is made at start and kept nowhere."""
+    """Stands in for the token issuer that the template names; its key is made by itself and kept nowhere."""
 
     name: str
     audience: Sequence[str]
-    key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048), repr=False)
+
+    @cached_property
+    def key(self) -> RSAKey:
+        # made at first use: it takes a fifth of a second, and not every run has callers
+        return RSAKey.generate_key(2048)
 
     def token(self, subject: str, *, lifetime: float = LIFETIME_SECONDS, **claims: Any) -> str:
         """Return a signed token for `subject` that is valid from now for `lifetime` seconds."""

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import boto3
+import botocore.session
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.loaders import create_loader
 
 from infra.local.aws import wire
 from infra.local.aws.messages import Request
@@ -21,13 +23,15 @@ if TYPE_CHECKING:
     from infra.local.aws.model import LocalAws
 
 _NOBODY = "local"
+_SERVICE_MODELS = create_loader()
+"""Reading the services' descriptions takes longer than everything else: one copy serves every session."""
 
 
 def session(aws: "LocalAws") -> "Session":
     """A session with credentials of nobody; its clients reach the model and nothing else."""
-    made = boto3.Session(
-        aws_access_key_id=_NOBODY, aws_secret_access_key=_NOBODY, region_name=aws.region.name
-    )
+    core = botocore.session.get_session()
+    core.register_component("data_loader", _SERVICE_MODELS)
+    made = boto3.Session(_NOBODY, _NOBODY, region_name=aws.region.name, botocore_session=core)
 
     def answer_in_process(request: AWSPreparedRequest, **_: Any) -> Any:
         answer = wire.answer(aws, _request(request))
