@@ -19,14 +19,17 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "s3": ("CreateBucket", "GetObject", "PutObject"),
     "sns": ("CreateTopic", "Publish", "PublishBatch", "SetSubscriptionAttributes", "Subscribe"),
     "sqs": (
+        "CancelMessageMoveTask",
         "ChangeMessageVisibility",
         "ChangeMessageVisibilityBatch",
         "CreateQueue",
         "DeleteMessage",
         "GetQueueAttributes",
         "GetQueueUrl",
+        "ListMessageMoveTasks",
         "ReceiveMessage",
         "SendMessage",
         "SetQueueAttributes",
+        "StartMessageMoveTask",
     ),
 }

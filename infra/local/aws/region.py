@@ -3,6 +3,7 @@
 import random
 import threading
 import uuid
+from collections.abc import Callable
 
 from infra.local.aws.clock import Clock
 from infra.local.aws.meter import Usage
@@ -22,6 +23,12 @@ class Region:
         self.changed = threading.Condition(threading.RLock())
         self.switches = Switches()
         self.usage = Usage()
+        self.background: list[Callable[[], None]] = []
+
+    def catch_up(self) -> None:
+        """Let what the services do by themselves happen, as far as it was due by now."""
+        for work in self.background:
+            work()
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch; whole, so that leases end at exact instants."""

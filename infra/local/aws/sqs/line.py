@@ -40,10 +40,14 @@ class Line:
                 yield place[2]
 
     def has_due(self, now_ms: int) -> bool:
+        return self.first_due(now_ms) is not None
+
+    def first_due(self, now_ms: int) -> Message | None:
+        """The first claimable message, which stays where it is."""
         self._advance(now_ms)
         while self._now and not _is_held(self._now[0]):
             self._now.popleft()
-        return bool(self._now)
+        return self._now[0][2] if self._now else None
 
     def next_due_ms(self, now_ms: int) -> int | None:
         """When the next message that is not claimable yet becomes so; milliseconds since the epoch."""

@@ -41,7 +41,7 @@ class Queue:
     @property
     def messages(self) -> list[Message]:
         """Every message in the queue, whatever its state, oldest arrival first."""
-        self._drop_expired()
+        self._catch_up()
         return list(self._messages.values())
 
     def send(self, message: Message, delay_seconds: int | None = None) -> None:
@@ -52,13 +52,23 @@ class Queue:
 
     def receive(self, limit: int, visibility_seconds: int | None = None) -> list[Received]:
         """Lease up to `limit` claimable messages; those received too often are dead letters instead."""
-        self._drop_expired()
+        self._catch_up()
         visibility = self.settings.visibility_seconds if visibility_seconds is None else visibility_seconds
         return [self._lease(message, visibility) for message in self._pick(self._few(limit))]
 
     def has_claimable(self) -> bool:
-        self._drop_expired()
+        self._catch_up()
         return self._line.has_due(self._region.now_ms())
+
+    def oldest_claimable(self) -> Message | None:
+        """The message that would be received next; it is not received."""
+        self._drop_expired()
+        return self._line.first_due(self._region.now_ms())
+
+    def withdraw(self, message: Message) -> None:
+        """Take a message out for good, as a move task does."""
+        self._leased.pop(message.lease, None)
+        self._remove(message)
 
     def delete(self, handle: str) -> None:
         """Remove the message received under this handle.
@@ -165,6 +175,10 @@ class Queue:
     def _remove(self, message: Message) -> None:
         self._line.leave(message)
         self._messages.pop(id(message), None)
+
+    def _catch_up(self) -> None:
+        self._region.catch_up()
+        self._drop_expired()
 
     def _drop_expired(self) -> None:
         """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html"""

@@ -12,6 +12,7 @@ from infra.local.aws.errors import AwsError
 from infra.local.aws.region import MILLISECONDS, Region
 from infra.local.aws.sqs import message as messages
 from infra.local.aws.sqs.message import Message, Received
+from infra.local.aws.sqs.move_tasks import MoveTasks
 from infra.local.aws.sqs.queue import MAX_VISIBILITY_SECONDS, Queue
 from infra.local.aws.sqs.settings import Settings
 
@@ -29,6 +30,7 @@ class Sqs:
     def __init__(self, region: Region) -> None:
         self._region = region
         self.queues: dict[str, Queue] = {}
+        self._move_tasks = MoveTasks(region, self.queues)
 
     def queue(self, name: str) -> Queue:
         """A queue by its name, ARN or URL (of whatever host); QueueDoesNotExist when there is none."""
@@ -126,17 +128,26 @@ class Sqs:
             entries, lambda entry: self.change_message_visibility({**entry, "QueueUrl": url}), is_partial
         )
 
+    def start_message_move_task(self, params: Params) -> Answer:
+        return self._move_tasks.start(params)
+
+    def list_message_move_tasks(self, params: Params) -> Answer:
+        return self._move_tasks.list(params)
+
+    def cancel_message_move_task(self, params: Params) -> Answer:
+        return self._move_tasks.cancel(params)
+
     def next_due_ms(self) -> int | None:
-        """When any queue's next delayed or leased message becomes claimable; milliseconds since the epoch."""
-        return min(
-            (due for queue in self.queues.values() if (due := queue.next_due_ms()) is not None), default=None
-        )
+        """When a message next becomes claimable by itself, or a move task goes on; epoch milliseconds."""
+        times = [self._move_tasks.next_due_ms(), *(queue.next_due_ms() for queue in self.queues.values())]
+        return min((time for time in times if time is not None), default=None)
 
     def _wait_for(self, queue: Queue, seconds: int) -> None:
         deadline = self._region.now_ms() + seconds * MILLISECONDS
         while not queue.has_claimable() and (left := deadline - self._region.now_ms()) > 0:
-            due = queue.next_due_ms()
-            soonest = left if due is None else min(left, due - self._region.now_ms())
+            times = (queue.next_due_ms(), self._move_tasks.next_due_ms())
+            due = min((time for time in times if time is not None), default=None)
+            soonest = left if due is None else min(left, max(0, due - self._region.now_ms()))
             if not self._region.clock.wait(self._region.changed, soonest / MILLISECONDS):
                 return
 
