@@ -92,9 +92,9 @@ class Delivery(Generic[D]):
 def settled(delivery: Delivery[Any]) -> Outcome | None:
     """What is already decided about this delivery, None when the job is to run.
 
-    A dead job runs again only by a redrive: the publication it died with, under another message id, sent
-    after it died. The same message is on its way to the dead-letter queue; any other publication of the same
-    event (a relay's repeat, a sweep) is a duplicate.
+    A dead job runs again only by a redrive: the publication it died with (or one that an operator sent to
+    reopen it), under another message id, sent after it died. The same message is on its way to the
+    dead-letter queue; any other publication of the same event (a relay's repeat, a sweep) is a duplicate.
     """
     if delivery.marker is not None:
         return DUPLICATE
@@ -128,7 +128,7 @@ def is_redrive(delivery: Delivery[Any]) -> bool:
         row is not None
         and row.get("state") == "dead"
         and row.get("messageId") != record.message_id
-        and row.get("publication", "") == record.publication
+        and (record.may_reopen or row.get("publication", "") == record.publication)
         and record.sent_at * 1000 >= int(row.get("endedAt", 0))
     )
 

@@ -36,6 +36,10 @@ class Transient(PostroomError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class NeverReported(PostroomError):
+    """A queue gave a message up, and no run of its job had come to an end."""
+
+
 class ProviderError(PostroomError):
     """A provider answered with an HTTP status that is not a success."""
 

@@ -1,12 +1,15 @@
 """Every change of a job's row, as one conditional write each.
 
 The row is status, processed marker and failure ledger in one item, so recording what happened *is* the
-deduplication. Rows of jobs that are retrying or dead carry a sparse index key (`open`, `since`); a job that
-completes at once never touches the index.
+deduplication. Rows of jobs that are retrying or dead carry the keys of two sparse indexes: `open` (the state)
+for the operator and `ownedOpen` (state and owner) for the owner, both ordered by `since`. A job that
+completes at once never touches them; one that fails pays for its entries when it starts to retry and when it
+dies, and nothing for the retries between, because `since` is when its state began.
 """
 
 import re
 import traceback
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -20,7 +23,7 @@ LEDGER_ENTRIES = 20
 _FIRST_KEPT = 5
 _MESSAGE_CHARACTERS = 300
 
-_WHILE_OPEN = ("open", "since", "starting", "leaseUntil", "cancelling")
+_WHILE_OPEN = ("open", "ownedOpen", "since", "starting", "leaseUntil", "cancelling")
 """What a row carries only until its job has an outcome."""
 
 UNSETTLED: Condition = AnyOf((Absent("state"), OneOf("state", OPEN_STATES)))
@@ -49,6 +52,23 @@ def expired(delivery: Delivery[Any], now: float) -> Update:
 def failed(delivery: Delivery[Any], error: BaseException, *, dead: bool, now: float) -> Update:
     """Add to the ledger and the count of attempts; the job is then retrying, or dead with its ledger."""
     entry = failure(error, delivery.attempt, now)
+    return _told(delivery, entry, delivery.uncounted_attempts, dead=dead, now=now)
+
+
+def given_up(delivery: Delivery[Any], error: BaseException, now: float) -> Update:
+    """End a job that its queue has given up on while no run had reported an end.
+
+    `delivery` was read from the dead-letter queue, which is no run. Whoever has touched the row since it was
+    read knows better, so the write is then refused.
+    """
+    seen = (delivery.row or {}).get("messageId")
+    unchanged = Absent("messageId") if seen is None else Compare("messageId", "=", seen)
+    entry = failure(error, delivery.attempts_before, now)
+    update = _told(delivery, entry, delivery.unexplained_receives, dead=True, now=now)
+    return replace(update, condition=AllOf((UNSETTLED, unchanged)))
+
+
+def _told(delivery: Delivery[Any], entry: Item, runs: int, *, dead: bool, now: float) -> Update:
     ledger = list(delivery.row.get("failures", ())) if delivery.row else []
     trimmed = {"failures": _trim([*ledger, entry])} if len(ledger) >= LEDGER_ENTRIES else {}
     return Update(
@@ -57,11 +77,10 @@ def failed(delivery: Delivery[Any], error: BaseException, *, dead: bool, now: fl
             **_identity(delivery),
             **(_ended("dead", now) if dead else _opened("retrying", now)),
             **_receive(delivery),
-            "open": "dead" if dead else "retrying",
-            "since": int(now * 1000),
+            **_listed(delivery, "dead" if dead else "retrying", now),
             **trimmed,
         },
-        add={"attempts": delivery.uncounted_attempts},
+        add={"attempts": runs},
         append={} if trimmed else {"failures": [entry]},
         remove=("starting", "leaseUntil"),
         condition=UNSETTLED,
@@ -79,8 +98,7 @@ def starting(delivery: Delivery[Any], now: float) -> Update:
             **_identity(delivery),
             **_opened("retrying", now),
             **_receive(delivery),
-            "open": "retrying",
-            "since": int(now * 1000),
+            **_listed(delivery, "retrying", now),
             "starting": delivery.record.receive_count,
         },
         add={"attempts": delivery.uncounted_attempts},
@@ -149,8 +167,7 @@ def reopened(delivery: Delivery[Any], now: float) -> Update:
             "attempts": 0,
             "messageId": delivery.record.message_id,
             "received": delivery.record.receive_count - 1,
-            "open": "retrying",
-            "since": int(now * 1000),
+            **_listed(delivery, "retrying", now),
         },
         add={"generation": 1},
         remove=("endedAt",),
@@ -188,6 +205,24 @@ def _identity(delivery: Delivery[Any]) -> dict[str, Any]:
         "messageId": delivery.record.message_id,
         "publication": delivery.record.publication,
     }
+
+
+def owned_open(owner: str, state: str) -> str:
+    """The partition of the owner's index that lists a caller's jobs in one state."""
+    return f"{state}#{owner}"
+
+
+def changed_at(row: Item) -> int:
+    """When a row was last written, in epoch seconds: every write sets its expiry anew."""
+    return int(row.get("expires", 0)) - RETENTION_SECONDS
+
+
+def _listed(delivery: Delivery[Any], state: str, now: float) -> dict[str, Any]:
+    row = delivery.row or {}
+    stays = row.get("open") == state and "since" in row
+    owner = delivery.event.owner
+    since = row["since"] if stays else int(now * 1000)
+    return {"open": state, "ownedOpen": owned_open(owner, state), "since": since}
 
 
 def _receive(delivery: Delivery[Any]) -> dict[str, Any]:

@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+REPUBLISH = "republish"
+REOPEN = "reopen"
+"""The message attribute, and its value, by which a new publication of an event reopens a dead job."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -20,18 +24,40 @@ class Record:
     receive_count: int
     sent_at: float
     publication: str
+    may_reopen: bool = False
+    """Whether an operator sent it to reopen a dead job (see `republish`)."""
 
     @classmethod
     def from_lambda(cls, raw: Mapping[str, Any]) -> "Record":
         attributes = raw.get("attributes") or {}
-        publication = (raw.get("messageAttributes") or {}).get("publication") or {}
+        told = {
+            name: value.get("stringValue") for name, value in (raw.get("messageAttributes") or {}).items()
+        }
         return cls(
             message_id=raw["messageId"],
             receipt_handle=raw.get("receiptHandle", ""),
             body=raw.get("body") or "",
             receive_count=int(attributes.get("ApproximateReceiveCount", 1)),
             sent_at=int(attributes.get("SentTimestamp", 0)) / 1000,
-            publication=publication.get("stringValue") or "",
+            publication=told.get("publication") or "",
+            may_reopen=told.get(REPUBLISH) == REOPEN,
+        )
+
+    @classmethod
+    def from_receive(cls, raw: Mapping[str, Any]) -> "Record":
+        """From `ReceiveMessage`, which writes the same names with a capital."""
+        attributes = {
+            name: {"stringValue": value.get("StringValue")}
+            for name, value in (raw.get("MessageAttributes") or {}).items()
+        }
+        return cls.from_lambda(
+            {
+                "messageId": raw["MessageId"],
+                "receiptHandle": raw["ReceiptHandle"],
+                "body": raw.get("Body"),
+                "attributes": raw.get("Attributes"),
+                "messageAttributes": attributes,
+            }
         )
 
     @property

@@ -21,10 +21,11 @@ class Visibility(NamedTuple):
 
 
 class SqsQueue:
-    """The queue that the function's environment names (`QUEUE_URL`)."""
+    """The queue at `url`, or that which the function's environment names (`QUEUE_URL`)."""
 
-    def __init__(self, deployment: Deployment) -> None:
+    def __init__(self, deployment: Deployment, url: str | None = None) -> None:
         self._deployment = deployment
+        self._given_url = url
 
     def change_visibility(self, changes: Sequence[Visibility]) -> None:
         """Set when each message comes back.
@@ -37,7 +38,7 @@ class SqsQueue:
         for chunk in chunks(list(changes), BATCH_ENTRIES):
             try:
                 answer = self._deployment.client("sqs").change_message_visibility_batch(
-                    QueueUrl=self._deployment.setting("QUEUE_URL"),
+                    QueueUrl=self._given_url or self._deployment.setting("QUEUE_URL"),
                     Entries=[
                         {
                             "Id": str(index),
