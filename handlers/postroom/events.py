@@ -56,7 +56,7 @@ class Event(Generic[D]):
                 "version": self.version,
                 "aggregate": self.aggregate,
                 "sequence": self.sequence,
-                "time": self.time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                "time": utc_text(self.time),
                 "owner": self.owner,
                 "trace": self.trace,
                 "data": self.data.model_dump(mode="json", by_alias=True),
@@ -119,6 +119,11 @@ class EventType(Generic[D]):
             )
         fields = {name: getattr(envelope, name) for name in Envelope.model_fields if name != "data"}
         return Event(**fields, data=_validated(self.model, envelope.data, "data."))
+
+
+def utc_text(time: datetime) -> str:
+    """`2026-11-30T12:00:00.000Z`: RFC 3339, in UTC, to the millisecond."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def read_envelope(text: str) -> Envelope:

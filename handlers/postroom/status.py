@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import strict_json
-from .events import Envelope, EventType, read_envelope
+from .events import Envelope, EventType, read_envelope, utc_text
 from .http import Answer, Request
 from .job_views import QUEUED, JobView, overall, view_of
 from .jobs import JobType
@@ -86,7 +86,7 @@ class _Facts:
     @property
     def document(self) -> Mapping[str, Any]:
         views = self.views
-        time = {"time": self.envelope.time.isoformat(timespec="milliseconds")} if self.envelope else {}
+        time = {"time": utc_text(self.envelope.time)} if self.envelope else {}
         return {
             "id": self.event_id,
             "type": self.job_types[0].on.name,

@@ -23,8 +23,9 @@ _GONE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 class HttpCards:
     """The gateway at `base_url`. Connections are kept and shared; any thread may use it."""
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._url = urlsplit(base_url)
+        self._timeout_seconds = timeout_seconds
         self._idle: deque[http.client.HTTPConnection] = deque()
         weakref.finalize(self, _close_all, self._idle)
 
@@ -43,8 +44,8 @@ class HttpCards:
                 raise ProviderError(status, f"the card gateway answered {status} to a charge")
 
     def refund(self, charge_id: str) -> None:
-        status, _ = self._post("/refunds", {"charge": charge_id}, f"refund-{charge_id}")
-        if status != 200:
+        status, answer = self._post("/refunds", {"charge": charge_id}, f"refund-{charge_id}")
+        if status != 200 and _error_of(answer) != "already_refunded":
             raise ProviderError(status, f"the card gateway answered {status} to a refund")
 
     def _post(self, path: str, body: Any, key: str) -> tuple[int, Any]:
@@ -89,7 +90,7 @@ class HttpCards:
 
     def _connect(self) -> http.client.HTTPConnection:
         make = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
-        return make(self._url.hostname or "", self._url.port, timeout=TIMEOUT_SECONDS)
+        return make(self._url.hostname or "", self._url.port, timeout=self._timeout_seconds)
 
 
 def from_deployment(deployment: Deployment) -> HttpCards:
@@ -101,6 +102,10 @@ def _parsed(answer: bytes) -> Any:
         return json.loads(answer)
     except ValueError:
         return None
+
+
+def _error_of(answer: Any) -> object:
+    return answer.get("error") if isinstance(answer, dict) else None
 
 
 def _id_of(answer: Any) -> str:

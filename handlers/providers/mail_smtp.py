@@ -27,6 +27,7 @@ class SmtpMailer:
 
     url: str
     sender: str
+    timeout_seconds: float = TIMEOUT_SECONDS
 
     def send(self, mail: Mail, *, key: str) -> str:
         """Returns the Message-ID, derived from `key`, so that whoever gets a repeat can recognise it."""
@@ -63,7 +64,7 @@ class SmtpMailer:
         make = smtplib.SMTP_SSL if url.scheme == "smtps" else smtplib.SMTP
         # our own name is given, because asking the resolver for it may take seconds
         with make(
-            url.hostname or "", url.port or 0, local_hostname=self._domain, timeout=TIMEOUT_SECONDS
+            url.hostname or "", url.port or 0, local_hostname=self._domain, timeout=self.timeout_seconds
         ) as server:
             server.ehlo_or_helo_if_needed()
             if server.has_extn("starttls"):

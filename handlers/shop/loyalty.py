@@ -23,7 +23,7 @@ def credit(event: Event[OrderPaid]) -> Put:
     entry = {
         "points": points_for(paid.amount),
         "orderId": paid.order_id,
-        "creditedFor": event.time.isoformat(timespec="milliseconds"),
+        "paidAt": int(event.time.timestamp() * 1000),
     }
     refused = AlreadyDone("this order's points are credited")
     return Put(points_key(paid.customer_id, event.id), entry, refused=refused)

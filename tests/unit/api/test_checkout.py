@@ -59,6 +59,7 @@ def test_the_order_is_its_own_event_idempotency_record_and_status_header(counter
     assert order["amount"] == 2_042_500
     assert order["unpublished"] in "01234567"
     assert order["chargeId"] == "ch_1"
+    assert "expires" not in order  # IDEM-6: an order is its own record and never expires
     assert read_envelope(order["event"]).id == event_id
 
 

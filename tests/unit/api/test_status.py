@@ -71,7 +71,7 @@ def test_a_fresh_event_has_every_job_queued(store: FakeStore) -> None:
     assert seen == {
         "id": "order-1001-paid",
         "type": "order.paid",
-        "time": "2026-11-30T12:00:00.000+00:00",
+        "time": "2026-11-30T12:00:00.000Z",
         "state": "queued",
         "jobs": [{"id": f"{EVENT.id}:{name}", "state": "queued", "attempts": 0} for name in SUBSCRIBERS],
     }

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ class CardServer:
     connections: set[Any] = field(default_factory=set)
     next_answers: deque[tuple[int, bytes]] = field(default_factory=deque)
     hang_up_after_answer: bool = False
+    hangs: threading.Event | None = None
+    """While it is not set, no answer comes."""
     _charges: dict[str, str] = field(default_factory=dict)
 
     def answer(self, path: str, body: dict[str, Any], key: str) -> tuple[int, bytes]:
@@ -53,6 +56,8 @@ def card_server() -> Iterator[CardServer]:
         def do_POST(self) -> None:
             state.connections.add(self.client_address)
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if state.hangs:
+                state.hangs.wait(5)
             status, content = state.answer(self.path, body, self.headers["Idempotency-Key"])
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
@@ -103,10 +108,11 @@ class MailSink:
 
 
 @contextmanager
-def mail_sink() -> Iterator[MailSink]:
+def mail_sink(tls: ssl.SSLContext | None = None) -> Iterator[MailSink]:
+    """With `tls`, the server offers STARTTLS."""
     sink = MailSink()
     port = free_port()
-    controller = Controller(sink, hostname="127.0.0.1", port=port)
+    controller = Controller(sink, hostname="127.0.0.1", port=port, tls_context=tls)
     controller.start()
     sink.url = f"smtp://127.0.0.1:{port}"
     try:

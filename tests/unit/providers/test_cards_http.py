@@ -1,4 +1,5 @@
 import json
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -94,6 +95,22 @@ def test_a_gateway_out_of_reach_is_transient() -> None:
 
     with pytest.raises(Transient, match="ConnectionRefusedError"):
         cards.charge(1, "NGN", "tok", key="k1")
+
+
+def test_a_gateway_that_hangs_is_transient_after_the_timeout(server: CardServer) -> None:
+    server.hangs = threading.Event()
+    cards = HttpCards(server.url, timeout_seconds=0.05)
+
+    with pytest.raises(Transient, match="TimeoutError"):
+        cards.charge(1, "NGN", "tok", key="k1")
+
+    server.hangs.set()
+
+
+def test_a_charge_that_was_refunded_long_ago_needs_no_refund(server: CardServer, cards: HttpCards) -> None:
+    server.next_answers.append((409, b'{"error":"already_refunded"}'))
+
+    cards.refund("ch_1")
 
 
 def test_a_refund_names_its_charge_and_has_a_key_of_its_own(server: CardServer, cards: HttpCards) -> None:

@@ -1,9 +1,17 @@
+import socket
+import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from handlers.postroom.errors import Permanent, Transient
 from handlers.providers.mail_smtp import SmtpMailer
@@ -29,6 +37,23 @@ def sink() -> Iterator[MailSink]:
 @pytest.fixture
 def mailer(sink: MailSink) -> SmtpMailer:
     return SmtpMailer(sink.url, "shop@example.com")
+
+
+def self_signed(directory: Path) -> ssl.SSLContext:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(datetime(2020, 1, 1))  # noqa: DTZ001 - the builder takes naive UTC
+        .not_valid_after(datetime(2100, 1, 1))  # noqa: DTZ001
+        .sign(key, hashes.SHA256())
+    )
+    file = directory / "server.pem"
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(private + certificate.public_bytes(Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context
 
 
 def read(envelope: Any) -> Any:
@@ -84,6 +109,25 @@ def test_5xx_is_for_ever_and_4xx_may_pass(
     assert "ada@" not in str(raised.value)
     assert raised.value.__cause__ is None
     assert sink.mails == []
+
+
+def test_a_server_that_cannot_prove_who_it_is_gets_no_mail(tmp_path: Path) -> None:
+    with mail_sink(tls=self_signed(tmp_path)) as sink:
+        mailer = SmtpMailer(sink.url, "shop@example.com")
+
+        with pytest.raises(Transient, match="SSLCertVerificationError"):
+            mailer.send(MAIL, key=KEY)
+
+    assert sink.mails == []
+
+
+def test_a_server_that_hangs_is_transient_after_the_timeout() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        mailer = SmtpMailer(f"smtp://127.0.0.1:{port}", "shop@example.com", timeout_seconds=0.05)
+
+        with pytest.raises(Transient, match="SMTPServerDisconnected"):
+            mailer.send(MAIL, key=KEY)
 
 
 def test_a_server_out_of_reach_is_transient() -> None:
