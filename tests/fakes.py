@@ -98,9 +98,13 @@ class FakeStore:
         self.calls.append(("read", wanted))
         return self.faults.perform("read", lambda: self._found(wanted))
 
-    def write(self, write: Write) -> Item:
+    def write(self, write: Write) -> None:
         self.calls.append(("write", (write.key,)))
-        return self.faults.perform("write", lambda: self._write(write))
+        self.faults.perform("write", lambda: self._write(write))
+
+    def change(self, update: Update) -> Item:
+        self.write(update)
+        return deepcopy(self.items[update.key])
 
     def transact(self, writes: Sequence[Write]) -> None:
         keys = tuple(write.key for write in writes)
@@ -120,14 +124,13 @@ class FakeStore:
     def _found(self, keys: Iterable[Key]) -> dict[Key, Item]:
         return {key: deepcopy(self.items[key]) for key in keys if key in self.items}
 
-    def _write(self, write: Write) -> Item:
+    def _write(self, write: Write) -> None:
         if isinstance(write, Check):
             raise TypeError("a check stands only inside a transaction")
         old = self.items.get(write.key)
         if not holds(write.condition, old):
             raise ConditionFailed(deepcopy(old))
         self._apply(write)
-        return deepcopy(self.items.get(write.key, {}))
 
     def _transact(self, writes: Sequence[Write]) -> None:
         reasons = tuple(self._reason(write) for write in writes)

@@ -154,7 +154,7 @@ class Settlement(Generic[D]):
         return decided
 
     def _reopen(self, delivery: Delivery[D]) -> Delivery[D]:
-        return delivery.with_row(self.around.store.write(job_rows.reopened(delivery, self._now())))
+        return delivery.with_row(self.around.store.change(job_rows.reopened(delivery, self._now())))
 
     def _unrunnable(self, delivery: Delivery[D]) -> Outcome | None:
         """Cancelled, too late, or claimed by a run that may still be under way."""
@@ -176,9 +176,9 @@ class Settlement(Generic[D]):
             return self.fail(delivery, CutOff("an earlier call was cut off: the provider may have acted"))
         if claim:
             lease_until = self._now() + self.remaining_ms() / 1000 + LEASE_MARGIN_SECONDS
-            row = self.around.store.write(job_rows.claimed(delivery, lease_until, self._now()))
+            row = self.around.store.change(job_rows.claimed(delivery, lease_until, self._now()))
         elif delivery.crashed_before:
-            row = self.around.store.write(job_rows.starting(delivery, self._now()))
+            row = self.around.store.change(job_rows.starting(delivery, self._now()))
         else:
             return delivery
         return delivery.with_row(row, counted=True)

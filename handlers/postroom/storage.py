@@ -113,11 +113,11 @@ class Store(Protocol):
     def read(self, keys: Iterable[Key]) -> dict[Key, Item]:
         """The items that exist, by key: one `GetItem`, or as few `BatchGetItem` calls as possible."""
 
-    def write(self, write: Write) -> Item:
-        """Perform one write and return the item as it is afterwards (empty for a delete).
+    def write(self, write: Write) -> None:
+        """Perform one write. Raises `ConditionFailed` with the item in the way."""
 
-        Raises `ConditionFailed` with the item in the way.
-        """
+    def change(self, update: Update) -> Item:
+        """Perform an update and return the item as it then is. Raises `ConditionFailed` like `write`."""
 
     def transact(self, writes: Sequence[Write]) -> None:
         """Perform all writes or none. Raises `TransactionCancelled` with one reason per write."""

@@ -155,7 +155,7 @@ def test_a_call_under_way_may_still_complete_after_a_cancellation(world: World) 
     provider = Provider()
     provider.then = lambda: world.store.write(
         job_rows.cancelling(job_type.row_key(thing().id), "alice", world.time())
-    )  # type: ignore[assignment]
+    )
 
     assert deliver(world, job_type, provider) == []
 

@@ -11,7 +11,7 @@ from handlers.postroom.errors import CancelledBecause, Permanent, TransactionCan
 from handlers.postroom.group_commit import GroupCommit, Prepared, Refusal, Verdict, pack
 from handlers.postroom.jobs import Commit, commit_job
 from handlers.postroom.records import Record
-from handlers.postroom.storage import Item, Key, Put, Write
+from handlers.postroom.storage import Item, Key, Put, Update, Write
 
 from .conftest import THING_DONE, thing
 
@@ -45,7 +45,10 @@ class ScriptedStore:
     def read(self, keys: Any) -> dict[Key, Item]:
         raise AssertionError("a commit never reads")
 
-    def write(self, write: Write) -> Item:
+    def write(self, write: Write) -> None:
+        raise AssertionError("a commit is a transaction")
+
+    def change(self, update: Update) -> Item:
         raise AssertionError("a commit is a transaction")
 
 

@@ -156,8 +156,8 @@ def test_an_update_sets_adds_appends_and_removes_in_one_write(world: World) -> N
         condition=Exists(),
     )
 
-    after = world.store.write(update)
-    again = world.store.write(replace(update, remove=()))
+    after = world.store.change(update)
+    again = world.store.change(replace(update, remove=()))
 
     assert after == {"pk": "order-0", "sk": "entity", "state": "paid", "runs": 2, "log": ["a"]}
     assert (again["runs"], again["log"]) == (4, ["a", "a"])

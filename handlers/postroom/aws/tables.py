@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import CancelledBecause, ConditionFailed, Permanent, TransactionCancelled, Transient
-from ..storage import Item, Key, Table, Write
+from ..storage import Item, Key, Table, Update, Write
 from .deployment import Deployment
 from .expressions import from_attributes, key_attributes, request_of
 
@@ -14,6 +14,8 @@ MARK_STATEMENTS = 25
 """docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html"""
 LEFTOVER_TRIES = 5
 _LEFTOVER_PAUSE_SECONDS = 0.05
+
+_SINGLE = {"Put": "put_item", "Update": "update_item", "Delete": "delete_item"}
 
 T = TypeVar("T")
 
@@ -34,20 +36,15 @@ class DynamoStore:
             found.update(self._read_chunk(chunk))
         return found
 
-    def write(self, write: Write) -> Item:
+    def write(self, write: Write) -> None:
         operation, request = request_of(write, self._table_name(write.key.table))
-        match operation:
-            case "Put":
-                self._call("put_item", **request)
-                return {**getattr(write, "item", {}), "pk": write.key.pk, "sk": write.key.sk}
-            case "Update":
-                answer = self._call("update_item", ReturnValues="ALL_NEW", **request)
-                return from_attributes(answer.get("Attributes"))
-            case "Delete":
-                self._call("delete_item", **request)
-                return {}
-            case _:
-                raise TypeError("a check stands only inside a transaction")
+        if operation not in _SINGLE:
+            raise TypeError("a check stands only inside a transaction")
+        self._call(_SINGLE[operation], **request)
+
+    def change(self, update: Update) -> Item:
+        _, request = request_of(update, self._table_name(update.key.table))
+        return from_attributes(self._call("update_item", ReturnValues="ALL_NEW", **request)["Attributes"])
 
     def transact(self, writes: Sequence[Write]) -> None:
         requests = [request_of(write, self._table_name(write.key.table)) for write in writes]
