@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from handlers.postroom.aws.deployment import Deployment
 from infra.local.api_app import api_app
@@ -44,6 +45,7 @@ class RunOptions:
     seed: int = 0
     concurrency: int = 2
     observers: Sequence[Observer] = ()
+    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,8 @@ class LocalRun:
     def _stack(self, aws_url: str, cards_url: str, mail_url: str) -> Stack:
         parameters = {"CardsUrl": cards_url, "MailUrl": mail_url, "MailFrom": SENDER}
         options = Options(
+            changes=self.options.changes,
+            shortcut=True,
             parameters=parameters,
             observers=self.options.observers,
             runner=self._given_runner or self._runner(aws_url),

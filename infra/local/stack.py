@@ -15,7 +15,7 @@ from botocore.config import Config
 
 from handlers.postroom.aws.deployment import Deployment as Surroundings
 from infra.expand import expand, parameter_values, parse
-from infra.local.aws import LocalAws
+from infra.local.aws import LocalAws, shortcut
 from infra.local.deploy import Deployment
 from infra.local.functions import Function, FunctionSettings, InProcess, Invocation, Observer, Runner
 from infra.local.http_api import HttpApi
@@ -54,13 +54,19 @@ def in_process(settings: FunctionSettings, surroundings: Callable[[], Surroundin
 
 @dataclass(frozen=True)
 class Options:
-    """How a stack is run. `overrides` replace variables of functions that declare them."""
+    """How a stack is run.
 
+    `overrides` replace variables of functions that declare them; `changes` replace properties of resources,
+    by logical id; `shortcut` answers DynamoDB calls without their way over the wire.
+    """
+
+    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     overrides: Mapping[str, str] = field(default_factory=dict)
     observers: Sequence[Observer] = ()
     runner: RunnerFactory = in_process
     seed: int = 0
+    shortcut: bool = False
 
 
 def _unsigned(session: Session) -> Session:
@@ -81,6 +87,8 @@ class Stack:
         self._options = options
         self._random = random.Random(options.seed)  # noqa: S311 (repeatable, not secret)
         self._session = _unsigned(aws.session())
+        if options.shortcut:
+            shortcut.take(self._session, aws)
         self.deployed = Deployment(
             template, parameters, Account(self._session, aws.region.account, aws.region.name)
         )
@@ -98,7 +106,10 @@ class Stack:
     def from_template(cls, path: Path, aws: LocalAws, options: Options = Options()) -> Stack:
         """Expand the SAM template at `path` and bring it up on `aws`."""
         parameters = parameter_values(parse(path.read_text(encoding="utf-8")), options.parameters)
-        return cls(expand(path, options.parameters, region=aws.region.name), parameters, aws, options)
+        expanded = expand(path, options.parameters, region=aws.region.name)
+        for logical_id, properties in options.changes.items():
+            expanded["Resources"][logical_id]["Properties"].update(properties)
+        return cls(expanded, parameters, aws, options)
 
     def now(self) -> float:
         """Epoch seconds on the model's clock."""

@@ -52,6 +52,10 @@ class Switches:
             code, status = THROTTLED[service]
             raise AwsError(code, "Rate exceeded", status)
 
+    def is_throttled(self, service: str, operation: str) -> bool:
+        """Whether the next call of an operation will be refused."""
+        return self._throttles[service, operation] > 0
+
     def is_partial(self, service: str, operation: str) -> bool:
         """Whether this call is to succeed in part."""
         return self._spend(self._partials, service, operation)
