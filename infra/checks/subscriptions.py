@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from handlers.postroom import queue_names
 from handlers.postroom.jobs import JobType
-from infra.checks.template import Finding, Properties, Template, as_list, target
+from infra.checks.template import Finding, Properties, Template, as_list, target, text
 
 PUBLISHED_ATTRIBUTES = frozenset({"type", "publication"})
 """What the relay sends as message attributes; a filter on anything else matches nothing."""
+
+QUEUE_PREFIX = "${AWS::StackName}-"
 
 
 def raw_delivery_is_explicit(template: Template) -> Iterator[Finding]:
@@ -82,6 +85,18 @@ def queue_function_declares_a_job_type(template: Template) -> Iterator[Finding]:
             yield Finding(function, f"consumes {queue}, but its module declares no job type")
 
 
+def queues_are_named_after_their_subscriber(template: Template) -> Iterator[Finding]:
+    """The watch, the command and the redrive policies find them by these names."""
+    dead_letters = {queue: dead for queue, dead, _ in template.redrives()}
+    for _, job, queue, _ in _subscribers(template):
+        wanted = {queue: queue_names.work_queue(QUEUE_PREFIX, job.subscriber)}
+        if dead := dead_letters.get(queue):
+            wanted[dead] = queue_names.dead_letter_queue(QUEUE_PREFIX, job.subscriber)
+        for name, queue_name in wanted.items():
+            if text(template.properties(name).get("QueueName")) != queue_name:
+                yield Finding(name, f"is not named {queue_name}")
+
+
 def least_receive_count(attempts: int) -> int:
     """Headroom: half as many again, and at least ten."""
     return attempts + max(10, attempts // 2)
@@ -108,5 +123,6 @@ RULES = (
     subscription_matches_its_job_type,
     receive_count_leaves_headroom,
     function_knows_its_own_queue,
+    queues_are_named_after_their_subscriber,
     queue_function_declares_a_job_type,
 )

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase as fnmatch
 from typing import Any
 
 from handlers.postroom.aws.deployment import Deployment
@@ -22,6 +23,7 @@ POLLING = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
 READING = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
 """docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html"""
 
+NAMING = ("TableName", "TopicArn", "QueueUrl", "QueueName", "SourceArn", "Bucket")
 IN_TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 ACTION_OF = {"PublishBatch": "Publish", "ChangeMessageVisibilityBatch": "ChangeMessageVisibility"}
 
@@ -33,7 +35,8 @@ def granted(template: Template, function: str) -> set[Grant]:
         for policy in template.properties(role)["Policies"]
         for statement in policy["PolicyDocument"]["Statement"]
         for action in as_list(statement["Action"])
-        for resource in map(_logical_id, as_list(statement["Resource"]))
+        for named in as_list(statement["Resource"])
+        for resource in _logical_ids(template, named)
     }
 
 
@@ -57,8 +60,13 @@ def _polling(template: Template, mapping: Mapping[str, Any]) -> Iterator[Grant]:
         yield "sqs:SendMessage", failures
 
 
-def _logical_id(resource: Any) -> str:
-    return target(resource) or re.findall(r"\$\{(\w+)\.Arn\}", text(resource))[0]
+def _logical_ids(template: Template, resource: Any) -> list[str]:
+    """The resource that is named, or every queue whose name fits a pattern."""
+    _, of_this_stack, rest = text(resource).partition("${AWS::StackName}")
+    if of_this_stack:
+        pattern = of_this_stack + rest
+        return [name for name, queue in template.queues() if fnmatch(text(queue.get("QueueName")), pattern)]
+    return [target(resource) or re.findall(r"\$\{(\w+)\.Arn\}", text(resource))[0]]
 
 
 @dataclass
@@ -79,7 +87,13 @@ class Usage:
 
     def of(self, function: str, names: Mapping[str, str]) -> set[Grant]:
         """What a function has asked for; `names` maps physical names to logical ids."""
-        return {(action, names[resource]) for action, resource in self.calls[function]}
+        by_name = {_last_part(physical): logical for physical, logical in names.items()}
+        return {(action, by_name[_last_part(resource)]) for action, resource in self.calls[function]}
+
+
+def _last_part(physical: str) -> str:
+    """A queue is asked for by URL, ARN or name."""
+    return re.split("[:/]", physical)[-1]
 
 
 def _asked(service: str, operation: str, params: Mapping[str, Any]) -> Iterator[Grant]:
@@ -93,7 +107,5 @@ def _asked(service: str, operation: str, params: Mapping[str, Any]) -> Iterator[
             for statement in params["Statements"]:
                 yield "dynamodb:PartiQLUpdate", re.findall(r'UPDATE "([^"]+)"', statement["Statement"])[0]
         case _:
-            resource = next(
-                params[key] for key in ("TableName", "TopicArn", "QueueUrl", "Bucket") if key in params
-            )
+            resource = next(params[key] for key in NAMING if key in params)
             yield f"{service}:{ACTION_OF.get(operation, operation)}", resource

@@ -22,7 +22,8 @@ from infra.local.stack import Options, Stack, poll
 from tests.template.conftest import ROOT
 from tests.template.grants import Usage, granted, needed_by_lambda
 
-FUNCTIONS = ("Checkout", "Jobs", "Relay", "Sweep", "Receipts", "Invoices", "Loyalty", "Warehouse")
+SUBSCRIBERS = ("Receipts", "Invoices", "Loyalty", "Warehouse")
+FUNCTIONS = ("Checkout", "Jobs", "Relay", "Sweep", *SUBSCRIBERS, "Watch")
 NAMED = ("ShopTable", "JobsTable", "EventsTopic", "InvoiceBucket")
 A_WHILE_SECONDS = 61
 MORE_THAN_SHARDS = SHARDS + 1
@@ -68,6 +69,17 @@ class Day:
     def sweep(self) -> None:
         assert self.stack.functions["SweepFunction"].invoke({}).error is None
 
+    def watch(self) -> None:
+        assert self.stack.functions["WatchFunction"].invoke({}).error is None
+
+    def leave_dead_letters(self, count: int) -> None:
+        """As workers leave them that crash every time: nothing else tells of their jobs."""
+        for subscriber in SUBSCRIBERS:
+            for _ in range(count):
+                self.stack.aws.session().client("sqs").send_message(
+                    QueueUrl=self.stack.ref(f"{subscriber}DeadLetterQueue"), MessageBody=self._envelope()
+                )
+
     def run_until_idle(self) -> None:
         run_until_idle(self.stack, self.clock)
 
@@ -75,6 +87,12 @@ class Day:
         """Logical ids by physical name."""
         queues = [name for name, _ in template.queues()]
         return {self.stack.ref(name): name for name in (*NAMED, *queues)}
+
+    def _envelope(self) -> str:
+        aggregate = self._next("order")
+        envelope = {"id": f"{aggregate}-paid", "type": "order.paid", "version": 1, "sequence": 1}
+        rest = {"aggregate": aggregate, "time": "2025-06-15T12:00:00Z", "owner": "alice", "data": {}}
+        return json.dumps({**envelope, **rest})
 
     def _next(self, kind: str) -> str:
         self.events += 1
@@ -113,6 +131,9 @@ def live_through(day: Day) -> None:
     _be_late(day, 1)
     day.write_unreadable_event()
     _miss_the_relay(day, 1)
+    for count in (1, 2):
+        day.leave_dead_letters(count)
+        day.watch()
 
 
 def _be_late(day: Day, orders: int) -> None:

@@ -315,6 +315,16 @@ WEAKENINGS = [
         put("LoyaltyFunction", "Environment", "Variables", "QUEUE_URL", {"Ref": "WarehouseQueue"}),
     ),
     (
+        "queue-of-another-name",
+        "queues_are_named_after_their_subscriber",
+        put("LoyaltyQueue", "QueueName", {"Fn::Sub": "${AWS::StackName}-points"}),
+    ),
+    (
+        "dead-letter-queue-without-a-name",
+        "queues_are_named_after_their_subscriber",
+        unset("LoyaltyDeadLetterQueue", "QueueName"),
+    ),
+    (
         "consumer-without-a-job-type",
         "queue_function_declares_a_job_type",
         put("LoyaltyFunctionWork", "FunctionName", {"Ref": "RelayFunction"}),
