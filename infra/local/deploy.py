@@ -9,6 +9,7 @@ from infra.local.intrinsics import Resolver, UnresolvedError
 from infra.local.not_run import NOT_RUN_LOCALLY
 from infra.local.resources import MAKERS, Account, Made
 
+STACK_NAME = "local"
 RUN_BY_THE_STACK = frozenset(
     {
         "AWS::ApiGatewayV2::Api",
@@ -38,7 +39,7 @@ class Deployment:
             "AWS::Partition": "aws",
             "AWS::Region": account.region,
             "AWS::StackId": account.arn("cloudformation", "stack/local/local"),
-            "AWS::StackName": "local",
+            "AWS::StackName": STACK_NAME,
             "AWS::URLSuffix": "amazonaws.com",
         }
         self.account = account
@@ -77,6 +78,13 @@ class Deployment:
             for name, output in self._template.get("Outputs", {}).items()
             if "Condition" not in output or self._resolver.condition(output["Condition"])
         }
+
+    def listing(self) -> list[dict[str, str]]:
+        """Each resource's logical id, type and physical id, as CloudFormation lists them."""
+        return [
+            {"logicalId": logical_id, "type": resource["Type"], "physicalId": self.ref(logical_id)}
+            for logical_id, resource in self._present()
+        ]
 
     def ref(self, logical_id: str) -> str:
         return self._make(logical_id).ref

@@ -14,6 +14,7 @@ from infra.local.api_app import api_app
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import SystemClock
 from infra.local.aws.http import app as aws_app
+from infra.local.deploy import STACK_NAME
 from infra.local.dispatcher import Dispatcher
 from infra.local.functions import FunctionSettings, InProcess, Observer, Runner, process_environ
 from infra.local.http_messages import HttpAnswer, HttpRequest
@@ -87,7 +88,7 @@ class LocalRun:
         mail = MailServer(self.mailbox, self.switches["mail"])
         mail_url = f"smtp://{LOOPBACK}:{self._servers.protocol(mail.session, port(3))}"
         self.stack = self._stack(aws_url, cards_url, mail_url)
-        own_pages = pages(self.aws, self.mailbox, self.switches)
+        own_pages = pages(self.aws, self.mailbox, self.switches, lambda: self._listing(aws_url))
         front = api_app(self.handle, self._pool, own_pages, self._is_page)
         self.urls = Urls(self._servers.http(front, port(0)), aws_url, cards_url, mail_url)
         self.dispatcher = Dispatcher(self.stack, self.options.concurrency)
@@ -112,6 +113,15 @@ class LocalRun:
         """The processes of isolated functions."""
         runners = [function.runner for function in self.stack.functions.values()]
         return [pid for runner in runners if isinstance(runner, Isolated) for pid in runner.pids]
+
+    def _listing(self, aws_url: str) -> Mapping[str, Any]:
+        """What CloudFormation would tell of the stack, and where its AWS is."""
+        return {
+            "name": STACK_NAME,
+            "region": self.aws.region.name,
+            "aws": aws_url,
+            "resources": self.stack.deployed.listing(),
+        }
 
     def _is_page(self, method: str, path: str) -> bool:
         # What the template routes is the API's, whatever we would show there.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -22,9 +23,18 @@ STYLE = (
 )
 
 
-def pages(aws: LocalAws, mailbox: Mailbox, switches: dict[str, Switch]) -> Starlette:
-    """Return the pages as an application. It answers to the names of this machine only."""
+def pages(
+    aws: LocalAws, mailbox: Mailbox, switches: dict[str, Switch], listing: Callable[[], Mapping[str, Any]]
+) -> Starlette:
+    """Return the pages as an application. It answers to the names of this machine only.
+
+    `listing` tells what the stack is made of, for the `postroom` command.
+    """
     views = _Views(aws, mailbox, switches)
+
+    async def stack(_request: Request) -> Response:
+        return JSONResponse(listing())
+
     return Starlette(
         routes=[
             Route("/", views.home),
@@ -33,6 +43,7 @@ def pages(aws: LocalAws, mailbox: Mailbox, switches: dict[str, Switch]) -> Starl
             Route("/mails/{number:int}", views.mail),
             Route("/invoices", views.files),
             Route("/invoices/{bucket}/{key:path}", views.file),
+            Route("/_control/stack", stack),
             Route("/_control/{provider}/outage", views.outage, methods=["POST", "DELETE"]),
             Route("/_control/{provider}/latency", views.latency, methods=["POST"]),
         ],
