@@ -23,7 +23,7 @@ test: .venv/dev ## Run the tests
 	@$(BIN)/pytest --numprocesses 2 --quiet
 
 load: .venv/local ## Place 5,000 orders from 8 clients, and print orders per second
-	@$(BIN)/python -m infra.local.load
+	@$(BIN)/python -m infra.local load
 
 check: .venv/dev ## Check style, types, imports, template, requirements
 	@$(BIN)/ruff format --check --quiet
