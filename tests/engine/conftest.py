@@ -136,6 +136,7 @@ def world(time: Time) -> Iterator[World]:
             "SHOP_TABLE": "Shop",
             "JOBS_TABLE": "Jobs",
             "QUEUE_URL": queue_url,
+            "QUEUE_PREFIX": "stack-",
             "TOPIC_ARN": topic_arn,
         }
         numbers = iter(range(10_000))
