@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
 
 import boto3
 import botocore.session
@@ -10,11 +11,14 @@ import pytest
 from botocore.loaders import create_loader
 from moto import mock_aws
 
-from infra.local.aws import LocalAws, ManualClock
+from infra.local.aws import LocalAws, ManualClock, wire
+from infra.local.aws.messages import Answer, Request
+from infra.local.aws.session import answered_by
+
+if TYPE_CHECKING:
+    from boto3.session import Session
 
 REGION = "eu-west-1"
-# Read once: describing the services takes longer than all the rest.
-_LOADER = create_loader()
 START = 1_750_000_000.0
 
 
@@ -32,26 +36,23 @@ class Model:
     def __init__(self) -> None:
         self.clock = ManualClock(START)
         self.aws = LocalAws(self.clock, region=REGION)
-        self._session = self.aws.session()
 
     def client(self, service: str) -> Any:
-        return self._session.client(service)  # type: ignore[call-overload]
+        _Current.model = self
+        return _model_client(service)
 
     def advance(self, seconds: float) -> None:
         self.clock.advance(seconds)
 
 
 class Moto:
-    """Clients are made after moto has started: it hooks into sessions made from then on."""
+    """Moto, with a clock."""
 
     def __init__(self) -> None:
         self._clock = ManualClock(START)
-        core = botocore.session.get_session()
-        core.register_component("data_loader", _LOADER)
-        self._session = boto3.Session("testing", "testing", region_name=REGION, botocore_session=core)
 
     def client(self, service: str) -> Any:
-        return self._session.client(service)  # type: ignore[call-overload]
+        return _moto_client(service)
 
     def advance(self, seconds: float) -> None:
         self._clock.advance(seconds)
@@ -83,3 +84,37 @@ def moto() -> Iterator[Backend]:
 
 
 BACKENDS: dict[str, Callable[[], AbstractContextManager[Backend]]] = {"model": model, "moto": moto}
+
+
+# Making a client takes much longer than calling it, so the clients outlive the tests; what is behind them does not.
+
+
+class _Current:
+    model: Model
+
+
+def _answer(request: Request) -> Answer:
+    return wire.answer(_Current.model.aws, request)
+
+
+@cache
+def _model_session() -> "Session":
+    return answered_by(_answer, REGION)
+
+
+@cache
+def _model_client(service: str) -> Any:
+    return _model_session().client(service)  # type: ignore[call-overload]
+
+
+@cache
+def _moto_session() -> "Session":
+    core = botocore.session.get_session()
+    core.register_component("data_loader", create_loader())
+    return boto3.Session("testing", "testing", region_name=REGION, botocore_session=core)
+
+
+@cache
+def _moto_client(service: str) -> Any:
+    """First asked for while moto runs: it hooks into the sessions made from then on."""
+    return _moto_session().client(service)  # type: ignore[call-overload]

@@ -6,7 +6,7 @@ answer of AWS.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -15,7 +15,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.loaders import create_loader
 
 from infra.local.aws import wire
-from infra.local.aws.messages import Request
+from infra.local.aws.messages import Answer, Request
 
 if TYPE_CHECKING:
     from boto3.session import Session
@@ -29,13 +29,18 @@ _SERVICE_MODELS = create_loader()
 
 def session(aws: "LocalAws") -> "Session":
     """A session with credentials of nobody; its clients reach the model and nothing else."""
+    return answered_by(lambda request: wire.answer(aws, request), aws.region.name)
+
+
+def answered_by(answer: Callable[[Request], Answer], region: str) -> "Session":
+    """A session whose clients' requests this function answers."""
     core = botocore.session.get_session()
     core.register_component("data_loader", _SERVICE_MODELS)
-    made = boto3.Session(_NOBODY, _NOBODY, region_name=aws.region.name, botocore_session=core)
+    made = boto3.Session(_NOBODY, _NOBODY, region_name=region, botocore_session=core)
 
     def answer_in_process(request: AWSPreparedRequest, **_: Any) -> Any:
-        answer = wire.answer(aws, _request(request))
-        return AWSResponse(request.url, answer.status, answer.headers, _Body(answer.body))  # type: ignore[arg-type]
+        given = answer(_request(request))
+        return AWSResponse(request.url, given.status, given.headers, _Body(given.body))  # type: ignore[arg-type]
 
     made.events.register("before-send", answer_in_process)
     return made
