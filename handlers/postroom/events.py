@@ -28,7 +28,7 @@ class Envelope(BaseModel):
     aggregate: Id
     sequence: Annotated[int, Field(ge=1, strict=True)]
     time: AwareDatetime
-    owner: Annotated[str, Field(min_length=1, max_length=256)]
+    owner: Annotated[str, Field(max_length=256, pattern=r"^[ -~]+$")]
     trace: str = ""
     data: dict[str, Any]
 

@@ -16,14 +16,19 @@ KIND = "order"
 
 
 class OrderPaid(BaseModel):
-    """`amount` is in the minor unit of `currency`."""
+    """`amount` is in the minor unit of `currency`. Another member would be another version."""
 
     model_config = ConfigDict(
-        frozen=True, strict=True, alias_generator=to_camel, populate_by_name=True, hide_input_in_errors=True
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        hide_input_in_errors=True,
     )
 
     order_id: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
-    customer_id: Annotated[str, Field(min_length=1, max_length=255)]
+    customer_id: Annotated[str, Field(max_length=255, pattern=r"^[ -~]+$")]
     amount: Annotated[int, Field(ge=1)]
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
 

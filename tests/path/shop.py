@@ -1,0 +1,387 @@
+"""The whole path on a clock in the test's hands: HTTP API, stream, relay, topic, queues, subscribers.
+
+It is the real template on the AWS model, with the outside world (mail, cards) in this process. It fails
+loudly: whatever a function raises, and every failure that the engine logs, fails the test unless the test has
+said that it expects it.
+"""
+
+import copy
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from handlers.postroom import outbox
+from handlers.postroom.acceptance import Acceptance
+from handlers.postroom.aws.deployment import Deployment
+from handlers.postroom.aws.entry import Entry
+from handlers.postroom.aws.expressions import from_attributes
+from handlers.postroom.aws.http_entry import http_entry
+from handlers.postroom.aws.queue_entry import QueueEntry, queue_handler
+from handlers.postroom.aws.tables import DynamoStore
+from handlers.postroom.discovery import job_types
+from handlers.postroom.events import Event
+from handlers.postroom.http import Respond
+from handlers.postroom.storage import Put
+from handlers.queue_receipts import send_receipt
+from handlers.shop.checkout import checkout
+from handlers.shop.loyalty import points_key
+from handlers.shop.orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order_key
+from handlers.shop.ports import Charge
+from infra.expand import expand, parameter_values, parse
+from infra.local.aws import LocalAws
+from infra.local.aws.clock import ManualClock
+from infra.local.client import cart
+from infra.local.driving import run_for, run_until_idle
+from infra.local.functions import FunctionError, FunctionSettings, InProcess, Invocation, Runner, RunnerError
+from infra.local.http_messages import HttpAnswer
+from infra.local.providers.cards import CardGateway
+from infra.local.providers.outages import Switch
+from infra.local.stack import Options, Stack, poll
+from infra.local.stubs import StubCards
+from tests.path.mailer import Killed, Mailer
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+PARAMETERS = {"CardsUrl": "http://cards.test", "MailUrl": "smtp://mail.test:25", "MailFrom": "s@example.com"}
+SUBSCRIBERS = tuple(each.subscriber for each in job_types("handlers"))
+AMOUNT = 2_042_500
+"""₦20,425 in kobo: what the cart of two shirts and a basket costs."""
+
+Changes = Mapping[str, Mapping[str, Any]]
+"""Properties of the template's resources to replace, by logical id."""
+
+
+@cache
+def _expanded() -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    values = parameter_values(parse(TEMPLATE.read_text(encoding="utf-8")), PARAMETERS)
+    return expand(TEMPLATE, PARAMETERS), values
+
+
+def _changed(template: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
+    changed = copy.deepcopy(dict(template))
+    for logical_id, properties in changes.items():
+        changed["Resources"][logical_id]["Properties"].update(properties)
+    return changed
+
+
+@dataclass
+class Mortal:
+    """Runs a function in a process that can die; `deaths` counts those to come, after the work is done."""
+
+    inner: InProcess
+    deaths: int = 0
+
+    def run(self, event: Any, context: Any) -> Any:
+        try:
+            answer = self.inner.run(event, context)
+        except Killed:
+            self._die()
+        if self.deaths:
+            self.deaths -= 1
+            self._die()
+        return answer
+
+    def refresh(self) -> None:
+        self.inner.refresh()
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def _die(self) -> None:
+        self.inner.refresh()
+        raise RunnerError(FunctionError("Runtime.ExitError", "signal: killed"))
+
+
+@dataclass
+class GuardedCards:
+    """A card gateway that tells how many AWS calls had been made before it was asked."""
+
+    cards: StubCards
+    aws: LocalAws
+    calls_before: list[list[str]] = field(default_factory=list)
+
+    def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
+        self.calls_before.append([call.operation for call in self.aws.calls])
+        return self.cards.charge(amount, currency, token, key=key)
+
+    def refund(self, charge_id: str) -> None:
+        self.cards.refund(charge_id)
+
+
+class Listener(logging.Handler):
+    """Hears what the engine logs: outcomes of records, and troubles."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        super().__init__()
+        self._now = now
+        self.outcomes: list[tuple[str, str, float]] = []
+        self.troubles: list[tuple[str, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        name = record.getMessage()
+        if record.msg == "job.%s":
+            outcome = name.removeprefix("job.")
+            self.outcomes.append((str(record.__dict__["subscriber"]), outcome, self._now()))
+        elif record.levelno >= logging.WARNING:
+            self.troubles.append((name, logging.Formatter().format(record)))
+
+
+class Shop:
+    """One deployed shop. Times are in seconds since it opened (`t`)."""
+
+    def __init__(self, changes: Changes | None = None, **entries: Entry) -> None:
+        """`entries` take the place of subscribers' own, by name (`receipts`, ...)."""
+        self.clock = ManualClock()
+        self.opened = self.clock.now()
+        self.aws = LocalAws(self.clock)
+        self.mailer = Mailer(Switch(self.clock.now), lambda: self.t)
+        self.gateway = CardGateway(Switch(self.clock.now))
+        self.cards = GuardedCards(StubCards(self.gateway), self.aws)
+        self.listener = Listener(lambda: self.t)
+        self.invocations: list[Invocation] = []
+        self._expected: set[str] = set()
+        self._entries = {
+            "handlers.api_checkout.handler": http_entry(self._checkout),
+            "handlers.queue_receipts.handler": queue_handler(send_receipt, provider=lambda _: self.mailer),
+            **{f"handlers.queue_{name}.handler": entry for name, entry in entries.items()},
+        }
+        template, values = _expanded()
+        options = Options(parameters=PARAMETERS, runner=self._runner, observers=[self._observe])
+        self.stack = Stack(_changed(template, changes or {}), values, self.aws, options)
+        surroundings = {"SHOP_TABLE": self.stack.ref("ShopTable"), "JOBS_TABLE": self.stack.ref("JobsTable")}
+        self.store = DynamoStore(Deployment(surroundings, self.aws.session(), self.clock.now))
+
+    # ---- time ----------------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> float:
+        return round(self.clock.now() - self.opened, 3)
+
+    def settle(self) -> int:
+        """Do all that can be done at this instant."""
+        moved = self.stack.settle()
+        self.check()
+        return moved
+
+    def run_for(self, seconds: float) -> None:
+        run_for(self.stack, self.clock, seconds)
+        self.check()
+
+    def run_until_idle(self) -> None:
+        run_until_idle(self.stack, self.clock)
+        self.check()
+
+    def run_until(self, t: float) -> None:
+        self.run_for(t - self.t)
+
+    def poll(self, function: str) -> int:
+        """Let one function take one batch."""
+        moved = poll(self.stack.mapping_of(function))
+        self.check()
+        return moved
+
+    @contextmanager
+    def without(self, *functions: str) -> Iterator[None]:
+        """Leave functions' mappings unpolled for a while, as if their pollers were down."""
+        every = self.stack.mappings
+        self.stack.mappings = [one for one in every if one.function.name not in functions]
+        try:
+            yield
+        finally:
+            self.stack.mappings = every
+
+    # ---- what is expected to go wrong ----------------------------------------------------------------
+
+    def expects(self, *troubles: str) -> None:
+        """Name the troubles (log events, kinds of function errors) that belong to this test."""
+        self._expected |= set(troubles)
+
+    def check(self) -> None:
+        """Fail for every trouble that nobody expects."""
+        unexpected = [text for name, text in self._troubles() if name not in self._expected]
+        assert not unexpected, "\n".join(unexpected)
+
+    def close(self) -> None:
+        """Fail as well for what was expected and never came."""
+        self.check()
+        unmet = self._expected - {name for name, _ in self._troubles()}
+        assert not unmet, f"expected, and never came: {sorted(unmet)}"
+
+    def _troubles(self) -> list[tuple[str, str]]:
+        errors = [(each.function, each.error) for each in self.invocations if each.error]
+        crashes = [(error.kind, f"{name}: {error.message}\n{error.trace}") for name, error in errors]
+        return [*self.listener.troubles, *crashes]
+
+    # ---- orders and events ---------------------------------------------------------------------------
+
+    def checkout(
+        self, key: str = "order-1", *, caller: str = "ada", email: str = "ada@example.com"
+    ) -> HttpAnswer:
+        headers = {"content-type": "application/json", "idempotency-key": key}
+        return self.stack.call("POST", "/checkout", headers, json.dumps(cart(email)), subject=caller)
+
+    def get(self, path: str, caller: str = "ada", **headers: str) -> HttpAnswer:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.stack.call("GET", path, named, subject=caller)
+
+    def order(self, number: int, *, email: str = "ada@example.com", caller: str = "ada") -> Event[OrderPaid]:
+        """Write an order under a readable id, exactly as checkout does: one put, born with its event."""
+        event = self.event(number, caller)
+        line = OrderLine("adire-shirt", "Adire shirt", AMOUNT, 1)
+        order = Order(str(number), email, [line], AMOUNT, "NGN", event.time)
+        item = {**order.attributes, **outbox.attributes(event), "owner": caller, "chargeId": "ch_1"}
+        self.store.write(Put(order_key(order.id), item))
+        return event
+
+    def event(self, number: int, caller: str = "ada") -> Event[OrderPaid]:
+        return ORDER_PAID.new(
+            aggregate_of(str(number)),
+            OrderPaid(order_id=str(number), customer_id=caller, amount=AMOUNT, currency="NGN"),
+            sequence=1,
+            time=datetime.fromtimestamp(self.clock.now(), UTC),
+            owner=caller,
+            trace="",
+        )
+
+    def publish(self, text: str, publication: str = "repeat-1") -> None:
+        """Put a text on the topic as an `order.paid`, past the outbox."""
+        attributes = {
+            "type": {"DataType": "String", "StringValue": "order.paid"},
+            "publication": {"DataType": "String", "StringValue": publication},
+        }
+        self.aws.session().client("sns").publish(
+            TopicArn=self.stack.ref("EventsTopic"), Message=text, MessageAttributes=attributes
+        )
+
+    @contextmanager
+    def broker_out_of_reach(self) -> Iterator[None]:
+        """No topic answers. An error that the SDK does not retry, so that nobody waits in real time."""
+        topics = dict(self.aws.sns.topics)
+        self.aws.sns.topics.clear()
+        try:
+            yield
+        finally:
+            self.aws.sns.topics.update(topics)
+
+    # ---- what came of it -----------------------------------------------------------------------------
+
+    def shop_items(self, prefix: str = "") -> list[dict[str, Any]]:
+        return [item for item in self._items("ShopTable") if item["pk"].startswith(prefix)]
+
+    def jobs(self, event_id: str) -> dict[str, dict[str, Any]]:
+        """Rows of the Jobs table by subscriber."""
+        return {row["sk"]: row for row in self._items("JobsTable") if row["pk"] == event_id}
+
+    def status(self, event_id: str, caller: str = "ada") -> dict[str, Any]:
+        """What the API says of each job, by subscriber."""
+        answer = self.get(f"/jobs/{event_id}", caller)
+        assert answer.status == 200, answer.text
+        return {job["id"].rpartition(":")[2]: job for job in answer.json["jobs"]}
+
+    def states(self, event_id: str, caller: str = "ada") -> dict[str, str]:
+        return {name: job["state"] for name, job in self.status(event_id, caller).items()}
+
+    def failures(self, event_id: str, subscriber: str) -> list[float]:
+        """When each recorded attempt failed."""
+        ledger = self.jobs(event_id)[subscriber].get("failures", [])
+        return [round(entry["at"] / 1000 - self.opened, 3) for entry in ledger]
+
+    def ended_at(self, event_id: str, subscriber: str) -> float:
+        return round(self.jobs(event_id)[subscriber]["endedAt"] / 1000 - self.opened, 3)
+
+    def outcomes(self, subscriber: str) -> list[str]:
+        return [outcome for name, outcome, _ in self.listener.outcomes if name == subscriber]
+
+    def points(self, caller: str = "ada") -> int:
+        entries = self.shop_items(points_key(caller, "").pk)
+        return sum(entry["points"] for entry in entries)
+
+    def invoices(self) -> list[str]:
+        return sorted(self.aws.s3.buckets[self.stack.ref("InvoiceBucket")])
+
+    def picks(self) -> list[dict[str, Any]]:
+        return [item for item in self.shop_items() if item["sk"] == "pick"]
+
+    def waiting(self, queue: str) -> int:
+        """Messages in a queue, in flight or not."""
+        return len(self.aws.sqs.queue(self.stack.ref(queue)).messages)
+
+    def dead_letters(self, subscriber: str) -> list[dict[str, Any]]:
+        """A look into a dead-letter queue as an operator's `ReceiveMessage` gives it."""
+        answer = (
+            self.aws.session()
+            .client("sqs")
+            .receive_message(
+                QueueUrl=self.stack.ref(f"{subscriber.title()}DeadLetterQueue"),
+                MaxNumberOfMessages=10,
+                VisibilityTimeout=0,
+                MessageSystemAttributeNames=["All"],
+                MessageAttributeNames=["All"],
+            )
+        )
+        return [dict(message) for message in answer.get("Messages", [])]
+
+    def runs(self, function: str) -> list[Invocation]:
+        return [each for each in self.invocations if each.function == function]
+
+    def handed_out(self, function: str) -> list[tuple[float, list[int]]]:
+        """When a queue's function was called, and the receive counts of the batch."""
+        return [
+            (
+                round(run.started - self.opened, 3),
+                [int(record["attributes"]["ApproximateReceiveCount"]) for record in run.event["Records"]],
+            )
+            for run in self.runs(function)
+        ]
+
+    def everything(self) -> dict[str, Any]:
+        """All that the outside world could notice: both tables, files, mails, charges."""
+        return {
+            "shop": sorted(self._items("ShopTable"), key=_by_key),
+            "jobs": sorted(self._items("JobsTable"), key=_by_key),
+            "files": {name: dict(bucket) for name, bucket in self.aws.s3.buckets.items()},
+            "mails": list(self.mailer.sent),
+            "charges": self.gateway.charges,
+        }
+
+    def mortal(self, subscriber: str) -> Mortal:
+        """The process that a subscriber's function runs in."""
+        runner = self.stack.functions[f"{subscriber.title()}Function"].runner
+        assert isinstance(runner, Mortal)
+        return runner
+
+    def _items(self, table: str) -> list[dict[str, Any]]:
+        return [from_attributes(item) for item in self.aws.dynamodb.table(self.stack.ref(table)).items]
+
+    def _observe(self, invocation: Invocation) -> None:
+        self.invocations.append(invocation)
+
+    def _runner(self, settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:
+        return Mortal(InProcess(settings.handler, surroundings, self._entries.get(settings.handler)))
+
+    def _checkout(self, deployment: Deployment) -> Respond:
+        return Acceptance(
+            work=checkout(self.cards),
+            store=DynamoStore(deployment),
+            now=lambda: datetime.fromtimestamp(deployment.clock(), UTC),
+        )
+
+
+def operations(calls: Collection[Any]) -> dict[str, int]:
+    """How often each operation was called."""
+    return dict(Counter(call.operation for call in calls))
+
+
+def _by_key(item: Mapping[str, Any]) -> tuple[str, str]:
+    return item["pk"], item["sk"]
+
+
+def with_policy(entry: QueueEntry, **policy: Any) -> Any:
+    """A subscriber's job type under another retry policy."""
+    return replace(entry.job_type, retry=replace(entry.job_type.retry, **policy))
