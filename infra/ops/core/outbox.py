@@ -1,0 +1,35 @@
+"""What is still to be published, and what the topic refuses."""
+
+from dataclasses import dataclass
+
+from handlers.postroom.outbox import REFUSED, shards
+from handlers.postroom.storage import Item, Key
+from infra.ops.core.target import Target
+
+PER_SHARD = 100
+
+
+@dataclass(frozen=True)
+class Unpublished:
+    """One outbox row. `born_at` is epoch seconds; `refusal` says why the topic will never take it."""
+
+    key: Key
+    event: str
+    born_at: float
+    refusal: str | None
+
+
+def unpublished(target: Target) -> list[Unpublished]:
+    """What has not gone out, oldest first, at most a hundred of each shard."""
+    until_ms = int(target.clock() * 1000) + 1
+    keys = [
+        key for shard in [*shards(), REFUSED] for key in target.store.outstanding(shard, until_ms, PER_SHARD)
+    ]
+    rows = target.store.read(keys) if keys else {}
+    owed = (_row(key, rows[key]) for key in keys if "unpublished" in rows.get(key, {}))
+    return sorted(owed, key=lambda row: row.born_at)
+
+
+def _row(key: Key, item: Item) -> Unpublished:
+    refusal = item.get("refusal") if item["unpublished"] == REFUSED else None
+    return Unpublished(key, str(item.get("event", "")), int(item["bornAt"]) / 1000, refusal)
