@@ -30,11 +30,12 @@ UNSETTLED: Condition = AnyOf((Absent("state"), OneOf("state", OPEN_STATES)))
 """Holds while nobody has recorded an outcome: of any number of racing deliveries, one records it."""
 
 
-def completed(delivery: Delivery[Any], result: Result, now: float) -> Update:
-    """`now` is epoch seconds, here and below."""
+def completed(delivery: Delivery[Any], result: Result, now: float, *, runs: int = 0) -> Update:
+    """`runs` is how many runs this adds to the attempts. `now` is epoch seconds, here and below."""
     return Update(
         delivery.row_key,
         set={**_identity(delivery), **_ended("completed", now), "result": dict(result)},
+        add={"attempts": runs} if runs else {},
         remove=_WHILE_OPEN,
         condition=UNSETTLED,
     )
@@ -175,6 +176,12 @@ def reopened(delivery: Delivery[Any], now: float) -> Update:
             (Compare("state", "=", "dead"), Compare("messageId", "=", delivery.row.get("messageId")))
         ),
     )
+
+
+def skipped(key: Key, by: str, text: str, now: float) -> Update:
+    """Let a dead job rest: its letter is gone for good, and the row says by whom and why."""
+    note = {"at": int(now * 1000), "by": by, "text": text[:_MESSAGE_CHARACTERS]}
+    return Update(key, set={"note": note, "expires": _expires(now)}, condition=Compare("state", "=", "dead"))
 
 
 def failure(error: BaseException, attempt: int, now: float) -> Item:

@@ -197,7 +197,8 @@ class Settlement(Generic[D]):
         if marker:
             writes = [_self_marking(writes, delivery, commit.result, self._now())]
         if not marker or delivery.row is not None:
-            writes = [job_rows.completed(delivery, commit.result, self._now()), *writes]
+            runs = delivery.uncounted_attempts
+            writes = [job_rows.completed(delivery, commit.result, self._now(), runs=runs), *writes]
         return Prepared(delivery, writes, commit.result)
 
     def _commit_alone(self, prepared: Prepared) -> Verdict:

@@ -206,7 +206,7 @@ def test_a_transient_failure_is_retried_after_its_backoff_with_its_ledger(world:
 
     assert third == []
     row = world.job()
-    assert (row["state"], row["attempts"]) == ("completed", 2)
+    assert (row["state"], row["attempts"]) == ("completed", 3)
     assert "open" not in row
     assert ledger_points(world, 1001) == 204
 
