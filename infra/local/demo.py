@@ -163,12 +163,14 @@ def a_duplicate_delivery(story: Story) -> None:
 
 
 def _publish(story: Story, event: str) -> None:
-    sns = story.run.aws.session().client("sns")
-    attributes = {
-        "type": {"DataType": "String", "StringValue": "order.paid"},
-        "publication": {"DataType": "String", "StringValue": f"repeat-{time.monotonic_ns()}"},
-    }
-    sns.publish(TopicArn=story.run.stack.ref("EventsTopic"), Message=event, MessageAttributes=attributes)
+    story.run.aws.session().client("sns").publish(
+        TopicArn=story.run.stack.ref("EventsTopic"),
+        Message=event,
+        MessageAttributes={
+            "type": {"DataType": "String", "StringValue": "order.paid"},
+            "publication": {"DataType": "String", "StringValue": f"repeat-{time.monotonic_ns()}"},
+        },
+    )
 
 
 def _only_receipts_left(status: Any) -> bool:

@@ -8,51 +8,58 @@ import os
 import queue
 import select
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, cast
 
 from infra.local.functions import Context, FunctionError, RunnerError, timed_out
+from infra.local.nursery import Born, Nursery
 
-ROOT = Path(__file__).resolve().parents[2]
 CLOSING_SECONDS = 5.0
 _CHUNK_BYTES = 1 << 16
+
+
+DIED = FunctionError("Runtime.ExitError", "Runtime exited without an answer: its process has died")
 
 
 class WorkerDiedError(Exception):
     """The process ended before it answered."""
 
 
+class NeverBegunError(Exception):
+    """The process ended before it read the call."""
+
+
 class Worker:
     """One process that runs one handler, one call at a time."""
 
-    def __init__(self, handler: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, born: Born) -> None:
+        self.pid = born.pid
+        self._calls = born.calls
+        self._answers = born.answers
         self._rest = b""
-        self.process = subprocess.Popen(  # noqa: S603 (our own module, with a handler's name)
-            [sys.executable, "-m", "infra.local.worker", handler],
-            env=dict(environ),
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
 
     @property
     def is_alive(self) -> bool:
-        return self.process.poll() is None
+        if self._answers < 0:
+            return False
+        # Its end of the pipe is closed when it dies, however it dies.
+        waiting = select.poll()
+        waiting.register(self._answers, select.POLLIN)
+        return not any(event & (select.POLLHUP | select.POLLNVAL) for _, event in waiting.poll(0))
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Hand over a call. Raises `WorkerDiedError`."""
-        stdin = self.process.stdin
+    def begin(self, call: Mapping[str, Any], seconds: float) -> None:
+        """Hand a call over and wait until it has been read. Raises `NeverBegunError` or `TimeoutError`."""
+        data = json.dumps(call).encode() + b"\n"
         try:
-            if stdin is not None:
-                stdin.write(json.dumps(message).encode() + b"\n")
-                stdin.flush()
-        except OSError as error:
-            raise WorkerDiedError from error
+            while data:
+                data = data[os.write(self._calls, data) :]
+            self.receive(seconds)
+        except (OSError, WorkerDiedError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise NeverBegunError from error
 
     def receive(self, seconds: float) -> dict[str, Any]:
         """Wait for the answer. Raises `TimeoutError` after so many seconds, or `WorkerDiedError`."""
@@ -64,35 +71,44 @@ class Worker:
         return cast(dict[str, Any], json.loads(line))
 
     def _read(self, deadline: float) -> bytes:
-        output = cast(Any, self.process.stdout).fileno()
-        waiting = select.poll()
-        waiting.register(output, select.POLLIN)
-        if not waiting.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        if not self._wait(deadline):
             raise TimeoutError
-        chunk = os.read(output, _CHUNK_BYTES)
+        chunk = os.read(self._answers, _CHUNK_BYTES)
         if not chunk:
             raise WorkerDiedError
         return chunk
 
+    def _wait(self, deadline: float) -> bool:
+        waiting = select.poll()
+        waiting.register(self._answers, select.POLLIN)
+        return bool(waiting.poll(max(0.0, deadline - time.monotonic()) * 1000))
+
+    def terminate(self) -> None:
+        """Tell it to finish or give back what it is at, and to end."""
+        self._signal(signal.SIGTERM)
+
     def kill(self) -> None:
-        self.process.kill()
-        self._reap()
+        self._signal(signal.SIGKILL)
+        self._forget()
 
     def close(self) -> None:
-        """Let it finish or give back what it is at, and end."""
-        self.process.terminate()
-        try:
-            self.process.wait(CLOSING_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-        self._reap()
+        """Let it end by itself, and not for long."""
+        self.terminate()
+        end = time.monotonic() + CLOSING_SECONDS
+        while self.is_alive and time.monotonic() < end:
+            self._wait(end)
+        self.kill()
 
-    def _reap(self) -> None:
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        self.process.wait()
+    def _signal(self, number: signal.Signals) -> None:
+        if self.is_alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def _forget(self) -> None:
+        if self._answers >= 0:
+            os.close(self._calls)
+            os.close(self._answers)
+            self._calls = self._answers = -1
 
 
 @dataclass
@@ -102,29 +118,37 @@ class Isolated:
     handler: str
     environ: Mapping[str, str]
     size: int
+    nursery: Nursery
     _free: queue.LifoQueue[Worker | None] = field(default_factory=queue.LifoQueue)
     _workers: set[Worker] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        for _ in range(self.size):
-            self._free.put(self._started())
+        for _ in range(self.size - 1):
+            self._free.put(None)
+        self._free.put(self._started())
 
     @property
     def pids(self) -> list[int]:
         """The processes that live now."""
-        return [worker.process.pid for worker in list(self._workers) if worker.is_alive]
+        return [worker.pid for worker in list(self._workers) if worker.is_alive]
 
     def run(self, event: Any, context: Context) -> Any:
-        worker = self._living(self._free.get())
+        worker = self._free.get()
         try:
-            return self._answer(worker, event, context)
+            while True:
+                worker = self._living(worker)
+                try:
+                    return self._answer(worker, event, context)
+                except NeverBegunError:
+                    # It was told to stop, or died, before it read the call: that is no run of the function.
+                    continue
         finally:
             self._free.put(worker)
 
     def refresh(self) -> None:
         """Tell every process to finish or give back what it is at, and end. New ones take up changed code."""
         for worker in list(self._workers):
-            worker.process.terminate()
+            worker.terminate()
 
     def close(self) -> None:
         for worker in list(self._workers):
@@ -132,7 +156,7 @@ class Isolated:
         self._workers.clear()
 
     def _started(self) -> Worker:
-        worker = Worker(self.handler, self.environ)
+        worker = Worker(self.nursery.fork(self.handler, self.environ))
         self._workers.add(worker)
         return worker
 
@@ -151,19 +175,13 @@ class Isolated:
         # Not the remaining time, which is none while the run stops: the process is told of that itself.
         seconds = context.deadline - context.clock()
         try:
-            worker.send({"event": event, "requestId": context.aws_request_id, "seconds": seconds})
+            worker.begin({"event": event, "requestId": context.aws_request_id, "seconds": seconds}, seconds)
             message = worker.receive(seconds)
         except TimeoutError as error:
             self._bury(worker)
             raise RunnerError(timed_out(context.settings.timeout)) from error
         except WorkerDiedError as error:
-            self._bury(worker)
-            raise RunnerError(_died(worker.process.returncode)) from error
+            raise RunnerError(DIED) from error
         if "error" in message:
             raise RunnerError(FunctionError(**message["error"]))
         return message["answer"]
-
-
-def _died(code: int) -> FunctionError:
-    how = f"signal: {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
-    return FunctionError("Runtime.ExitError", f"Runtime exited with error: {how}")

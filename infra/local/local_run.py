@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,16 +17,17 @@ from infra.local.aws.clock import SystemClock
 from infra.local.aws.http import app as aws_app
 from infra.local.deploy import STACK_NAME
 from infra.local.dispatcher import Dispatcher
-from infra.local.functions import FunctionSettings, InProcess, Observer, Runner, process_environ
+from infra.local.functions import FunctionSettings, Observer, Runner, process_environ
 from infra.local.http_messages import HttpAnswer, HttpRequest
 from infra.local.isolated import Isolated
+from infra.local.nursery import Nursery
 from infra.local.pages import pages
 from infra.local.providers.cards import CardGateway
 from infra.local.providers.cards_app import cards_app
 from infra.local.providers.mail import Mailbox, MailServer
 from infra.local.providers.outages import Switch
 from infra.local.servers import LOOPBACK, Servers
-from infra.local.stack import Options, RunnerFactory, Stack
+from infra.local.stack import Options, RunnerFactory, Stack, in_process
 
 ROOT = Path(__file__).resolve().parents[2]
 SENDER = "shop@example.com"
@@ -75,6 +77,7 @@ class LocalRun:
         self._pool = ThreadPoolExecutor(API_THREADS, "api")
         self._stopped = threading.Event()
         self._given_runner: RunnerFactory | None = None
+        self._nursery: Nursery | None = None
 
     def use(self, runner: RunnerFactory) -> None:
         """Run functions another way, from `start` on."""
@@ -105,6 +108,14 @@ class LocalRun:
         self._servers.close()
         self._pool.shutdown()
         self.stack.close()
+        if self._nursery:
+            self._nursery.close()
+
+    def reload(self) -> None:
+        """Take up changed code."""
+        if self._nursery:
+            self._nursery.renew()
+        self.stack.refresh()
 
     def handle(self, request: HttpRequest) -> HttpAnswer:
         return self.stack.handle(request)
@@ -143,14 +154,15 @@ class LocalRun:
         return Stack.from_template(self.options.template, self.aws, options)
 
     def _runner(self, aws_url: str) -> RunnerFactory:
+        if not self.options.isolated:
+            return in_process
+        self._nursery = nursery = Nursery({**os.environ, "PYTHONPATH": str(ROOT)})
+
         def isolated(settings: FunctionSettings, _surroundings: Callable[[], Deployment]) -> Runner:
             environ = {**process_environ(settings, self.aws.region.name), **_endpoint(aws_url)}
-            return Isolated(settings.handler, environ, self.options.concurrency)
+            return Isolated(settings.handler, environ, self.options.concurrency, nursery)
 
-        def in_process(settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:
-            return InProcess(settings.handler, surroundings)
-
-        return isolated if self.options.isolated else in_process
+        return isolated
 
 
 def _endpoint(aws_url: str) -> dict[str, str]:
@@ -159,5 +171,4 @@ def _endpoint(aws_url: str) -> dict[str, str]:
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_EC2_METADATA_DISABLED": "true",
-        "PYTHONPATH": str(ROOT),
     }

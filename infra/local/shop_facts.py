@@ -30,7 +30,7 @@ class Facts:
     def event_of(self, event_id: str) -> str:
         """The event as it was stored with its order."""
         events = (item["event"]["S"] for item in self.orders())
-        return next(event for event in events if json.loads(event)["id"] == event_id)
+        return next(str(event) for event in events if json.loads(event)["id"] == event_id)
 
     def points(self, customer: str) -> int:
         rows = (item for item in self.items("ShopTable") if item["pk"]["S"] == f"customer-{customer}")

@@ -14,6 +14,7 @@ from handlers.postroom.aws.http_entry import http_entry
 from handlers.postroom.aws.queue_entry import queue_handler
 from handlers.postroom.aws.tables import DynamoStore
 from handlers.postroom.errors import Permanent, ProviderError, Transient
+from handlers.postroom.http import Respond
 from handlers.shop.checkout import checkout
 from handlers.shop.ports import CardDeclined, Charge, Mail
 from infra.local.functions import FunctionSettings, InProcess, Runner
@@ -65,9 +66,12 @@ class StubCards:
 def stub_runner(mailer: StubMailer, cards: StubCards) -> RunnerFactory:
     """Return how functions are run when those that call providers get these."""
 
-    def accept(deployment: Deployment) -> Acceptance[object, object]:
-        now = lambda: datetime.fromtimestamp(deployment.clock(), UTC)  # noqa: E731
-        return Acceptance(work=checkout(cards), store=DynamoStore(deployment), now=now)  # type: ignore[arg-type]
+    def accept(deployment: Deployment) -> Respond:
+        return Acceptance(
+            work=checkout(cards),
+            store=DynamoStore(deployment),
+            now=lambda: datetime.fromtimestamp(deployment.clock(), UTC),
+        )
 
     entries: Mapping[str, Entry] = {
         "handlers.api_checkout.handler": http_entry(accept),

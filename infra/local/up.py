@@ -29,7 +29,7 @@ def up(options: RunOptions, *, reload: bool) -> int:
         signal.signal(number, lambda _signal, _frame: ended.set())
     run.start()
     _show(banner(run))
-    reloader = Reloader(options.template.parent / "handlers", run.stack.refresh, _show) if reload else None
+    reloader = Reloader(options.template.parent / "handlers", run.reload, _show) if reload else None
     if reloader:
         reloader.start()
     ended.wait()
@@ -57,7 +57,7 @@ In the template, but not run: {", ".join(left_out)}.
   Invoices {run.urls.api}/invoices
   Queues   {run.urls.api}/queues     (an overview of everything: {run.urls.api}/)
   AWS      {run.urls.aws}     aws --endpoint-url {run.urls.aws} sqs get-queue-url --queue-name RelayFailures
-  Outage   curl -X POST {run.urls.api}/_control/mail/outage -d '{{"seconds": 20}}'   (or cards; DELETE ends it)
+  Outage   curl {run.urls.api}/_control/mail/outage -d '{{"seconds": 20}}'     (or cards; DELETE ends it)
 
 A token for {CALLER}, valid for a day:
   TOKEN={token}
