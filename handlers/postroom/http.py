@@ -33,6 +33,8 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     path_parameters: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    method: str = "GET"
+    query: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_gateway(cls, event: Mapping[str, Any]) -> "Request":
@@ -42,6 +44,8 @@ class Request:
             headers={name.lower(): value for name, value in (event.get("headers") or {}).items()},
             path_parameters=event.get("pathParameters") or {},
             body=_body(event),
+            method=_method(event),
+            query=event.get("queryStringParameters") or {},
         )
 
     def header(self, name: str) -> str:
@@ -110,6 +114,11 @@ def _caller(event: Mapping[str, Any]) -> str:
     if isinstance(node, str) and _is_visible(node, MAX_CALLER_CHARACTERS):
         return node
     raise Problem(401, "unauthenticated", "A bearer token with a usable subject is needed.")
+
+
+def _method(event: Mapping[str, Any]) -> str:
+    http = event["requestContext"].get("http") or {}
+    return str(http.get("method", "GET"))
 
 
 def _is_visible(text: str, longest: int) -> bool:

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from .events import utc_text
+from .jobs import EPOCH
 from .storage import Item
 
 QUEUED = "queued"
-OPEN_STATES = frozenset({QUEUED, "running", "retrying"})
+CANCELLED = "cancelled"
+CANCELLING = "cancelling"
+OPEN_STATES = frozenset({QUEUED, "running", "retrying", CANCELLING})
 
 _AUTHORS_WORDS = frozenset({"Permanent", "NotFound"})
 """Failures whose message a subscriber's author wrote for people. Any other message may tell of the inside."""
@@ -20,6 +25,7 @@ class JobView:
     attempts: int
     result: Mapping[str, Any] | None = None
     error: str | None = None
+    failures: Sequence[Mapping[str, Any]] = ()
 
     @property
     def is_open(self) -> bool:
@@ -32,6 +38,8 @@ class JobView:
             document["result"] = self.result
         if self.error is not None:
             document["error"] = self.error
+        if self.failures:
+            document["failures"] = list(self.failures)
         return document
 
 
@@ -41,13 +49,15 @@ def view_of(job_id: str, row: Item | None, marker: Item | None) -> JobView:
     if marker is not None:
         result = marker.get("job", {}).get("result", {})
         return JobView(job_id, "completed", _attempts(row, at_least=1), result)
-    match row.get("state", QUEUED):
+    match _state(row):
         case "completed":
             return JobView(job_id, "completed", _attempts(row, at_least=1), row.get("result", {}))
         case "retrying":
-            return JobView(job_id, "retrying", _attempts(row), error=_why_retrying(row))
+            why = _why_retrying(row)
+            return JobView(job_id, "retrying", _attempts(row), error=why, failures=_failures(row))
         case "dead":
-            return JobView(job_id, "dead", _attempts(row, at_least=1), error=_why_dead(row))
+            attempts = _attempts(row, at_least=1)
+            return JobView(job_id, "dead", attempts, error=_why_dead(row), failures=_failures(row))
         case state:
             return JobView(job_id, state, _attempts(row))
 
@@ -56,8 +66,11 @@ def overall(states: Sequence[str]) -> str:
     """The state of an event from the states of its jobs."""
     if OPEN_STATES.isdisjoint(states):
         return _ended(states)
-    if "retrying" in states:
+    still_open = OPEN_STATES.intersection(states)
+    if "retrying" in still_open:
         return "retrying"
+    if still_open == {CANCELLING}:
+        return CANCELLING
     return QUEUED if set(states) == {QUEUED} else "running"
 
 
@@ -65,6 +78,11 @@ def _ended(states: Sequence[str]) -> str:
     if "dead" in states:
         return "dead"
     return states[0] if len(set(states)) == 1 else "completed"
+
+
+def _state(row: Item) -> str:
+    state = str(row.get("state", QUEUED))
+    return CANCELLING if "cancelling" in row and state in OPEN_STATES else state
 
 
 def _attempts(row: Item, *, at_least: int = 0) -> int:
@@ -78,10 +96,46 @@ def _why_retrying(row: Item) -> str:
     return "An earlier run did not come to its end. It is being tried again."
 
 
+def _failures(row: Item) -> list[Mapping[str, Any]]:
+    """The ledger, as far as its owner may read it: when, which run, and why in words without the inside."""
+    return [
+        {
+            "at": utc_text(EPOCH + timedelta(milliseconds=int(entry["at"]))),
+            "attempt": int(entry["attempt"]),
+            "reason": _reason(entry),
+        }
+        for entry in row.get("failures") or ()
+    ]
+
+
+def _reason(entry: Item) -> str:
+    match entry.get("error"):
+        case error if error in _AUTHORS_WORDS:
+            return f"{_sentence(entry['message'])}."
+        case "ProviderError":
+            return f"The provider answered with status {entry.get('answer', 'unknown')}."
+        case "Unreadable":
+            return "The event could not be read."
+        case "NeverReported":
+            return "It was begun again and again, and no run came to its end."
+        case "CutOff":
+            return "A call was cut off, so nobody here knows whether the provider has acted."
+        case "Transient":
+            return "Something that it needs was busy or out of reach."
+        case _:
+            return "It failed for a reason that only the operator can see."
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _why_dead(row: Item) -> str:
     failures = row.get("failures") or [{}]
     if failures[-1].get("error") in _AUTHORS_WORDS:
         return f"It cannot succeed as it is: {failures[-1]['message']}."
+    if failures[-1].get("error") == "CutOff":
+        return "A call was cut off, so the provider may or may not have acted. A person has to look."
     attempts = _attempts(row, at_least=1)
     times = "once" if attempts == 1 else f"{attempts} times"
     return f"It failed {times} and was set aside. It can be tried again when the cause is mended."

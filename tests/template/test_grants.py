@@ -46,6 +46,21 @@ class Day:
             answer = self.stack.call("POST", "/checkout", headers, json.dumps(cart("ada@example.com")))
             assert self.stack.call("GET", answer.headers["location"]).status == 200
 
+    def cancel(self) -> None:
+        """Mostly too late, which is an answer, too."""
+        headers = {"idempotency-key": self._next("key"), "content-type": "application/json"}
+        answer = self.stack.call("POST", "/checkout", headers, json.dumps(cart("ada@example.com")))
+        assert self.stack.call("DELETE", answer.headers["location"]).status == 202
+
+    def list_dead_jobs(self) -> None:
+        for limit in (1, 20):
+            cursor = ""
+            while cursor is not None:
+                page = self.stack.call("GET", f"/jobs?state=dead&limit={limit}{cursor}")
+                assert page.status == 200
+                following = json.loads(page.body).get("next")
+                cursor = following and f"&cursor={following}"
+
     def publish_bad_payloads(self, count: int) -> None:
         for _ in range(count):
             aggregate = self._next("order")
@@ -127,6 +142,9 @@ def live_through(day: Day) -> None:
         _be_late(day, count)
     for count in (1, MORE_THAN_SHARDS):
         _miss_the_relay(day, count)
+    day.cancel()
+    day.run_until_idle()
+    day.list_dead_jobs()
     day.write_unreadable_event()
     _be_late(day, 1)
     day.write_unreadable_event()

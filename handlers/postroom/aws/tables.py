@@ -81,15 +81,18 @@ class DynamoStore:
 
     def outstanding(self, shard: str, before_ms: int, limit: int) -> list[Key]:
         """Rows of one shard born before the given epoch milliseconds and still unpublished, oldest first."""
-        answer = self._call(
-            "query",
-            TableName=self._table_name("shop"),
+        answer = self.query(
+            "shop",
             IndexName="unpublished",
             KeyConditionExpression="unpublished = :shard AND bornAt < :before",
             ExpressionAttributeValues={":shard": {"S": shard}, ":before": {"N": str(before_ms)}},
             Limit=limit,
         )
         return [Key("shop", row["pk"]["S"], row["sk"]["S"]) for row in answer["Items"]]
+
+    def query(self, table: Table, **request: Any) -> Any:
+        """One page of a `Query`, as DynamoDB answers it."""
+        return self._call("query", TableName=self._table_name(table), **request)
 
     def _read_one(self, key: Key) -> dict[Key, Item]:
         answer = self._call(

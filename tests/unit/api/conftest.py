@@ -33,14 +33,18 @@ def gateway_event(
     headers: Mapping[str, str] | None = PLAIN_HEADERS,
     encoded: bool = False,
     path_parameters: Mapping[str, str] | None = None,
+    method: str = "POST",
+    query: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """A request in payload format 2.0; a body that is no text or bytes is sent as JSON."""
     raw = body if isinstance(body, str | bytes) else json.dumps(body)
     binary = encoded or isinstance(raw, bytes)
     text = _base64(raw) if binary else raw
-    context = {"authorizer": {"jwt": {"claims": {"sub": caller}}}} if caller is not None else {}
+    authorizer = {"authorizer": {"jwt": {"claims": {"sub": caller}}}} if caller is not None else {}
+    context = {"http": {"method": method}, **authorizer}
     event = {"version": "2.0", "headers": headers, "requestContext": context, "body": text}
-    return {**event, "isBase64Encoded": binary, "pathParameters": path_parameters}
+    asked = {"pathParameters": path_parameters, "queryStringParameters": query}
+    return {**event, **asked, "isBase64Encoded": binary}
 
 
 def _base64(raw: str | bytes) -> str:

@@ -128,6 +128,9 @@ OVERALL = [
     ("retrying", ["retrying", "completed"]),
     ("retrying", ["retrying", "queued", "running"]),
     ("retrying", ["retrying", "dead"]),
+    ("retrying", ["retrying", "cancelling"]),
+    ("running", ["queued", "cancelling"]),
+    ("cancelling", ["cancelling", "completed"]),
     ("completed", ["completed", "completed"]),
     ("completed", ["completed", "cancelled"]),
     ("completed", ["completed", "expired"]),
@@ -192,7 +195,47 @@ def test_a_late_job_says_why_without_the_inside(
 
     assert seen["error"] == words
     assert seen["attempts"] == 4
-    assert set(seen) == {"id", "state", "attempts", "error"}
+    assert set(seen) == {"id", "state", "attempts", "error", "failures"}
+    assert "secret" not in json.dumps(seen)
+    assert "smtp.py" not in json.dumps(seen)
+
+
+REASONS = [
+    ("Permanent", "The order's e-mail is not an e-mail address."),
+    ("ProviderError", "The provider answered with status 503."),
+    ("Unreadable", "The event could not be read."),
+    ("NeverReported", "It was begun again and again, and no run came to its end."),
+    ("CutOff", "A call was cut off, so nobody here knows whether the provider has acted."),
+    ("Transient", "Something that it needs was busy or out of reach."),
+    ("KeyError", "It failed for a reason that only the operator can see."),
+]
+
+
+@pytest.mark.parametrize(("error", "reason"), REASONS)
+def test_every_attempt_is_told_with_its_time_and_a_safe_reason(
+    store: FakeStore, error: str, reason: str
+) -> None:
+    at_ms = int(NOW.timestamp() * 1000)
+    message = "the order's e-mail is not an e-mail address"
+    entry = {"at": at_ms, "attempt": 2, "error": error, "message": message, "answer": 503, "where": "x.py:7"}
+    row(store, "receipts", "dead", attempts=2, failures=[{**entry, "attempt": 1}, entry])
+
+    seen = document(get(store, f"{EVENT.id}:receipts"))
+
+    at = "2026-11-30T12:00:00.000Z"
+    assert seen["failures"] == [{"at": at, "attempt": attempt, "reason": reason} for attempt in (1, 2)]
+
+
+def test_a_job_that_is_to_be_cancelled_says_so_until_it_has_ended(store: FakeStore) -> None:
+    for state in (None, "retrying", "running"):
+        row(store, "receipts", state or "", cancelling=1)
+        if state is None:
+            del store.items[Key("jobs", EVENT.id, "receipts")]["state"]
+        status = get(store, f"{EVENT.id}:receipts")
+        assert (document(status)["state"], status.headers["Retry-After"]) == ("cancelling", "5")
+
+    row(store, "receipts", "dead", cancelling=1)
+    assert document(get(store, f"{EVENT.id}:receipts"))["state"] == "dead"
 
 
 def test_a_job_reopened_or_cut_off_says_that_it_is_tried_again(store: FakeStore) -> None:

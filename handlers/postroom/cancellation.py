@@ -1,0 +1,65 @@
+"""DELETE /jobs/{id}: cancel what has not started, of an event or of one job.
+
+A job whose whole effect is a commit is cancelled at once: the commit is conditional on the job's row, so one
+of the two wins. Whether a call is under way, or a write that is its own marker, its row does not tell: such a
+job is asked to stop. Its next delivery ends it unrun; a run that is under way may still complete it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import job_rows, strict_json
+from .errors import ConditionFailed
+from .http import Answer, Request
+from .intake import is_looked_up_always
+from .job_facts import Facts, SeenJob, facts_asked_for
+from .job_views import CANCELLED, CANCELLING, QUEUED
+from .jobs import JobType
+from .problems import Problem
+from .status import when_to_look_again
+from .storage import Store, Update
+
+STOPPABLE = frozenset({QUEUED, "running", "retrying"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """Cancels for the caller's own events and jobs; for anything else, the one 404."""
+
+    store: Store
+    job_types: Sequence[JobType[Any]]
+    clock: Callable[[], float]
+
+    def __call__(self, request: Request) -> Answer:
+        """200 when all that was left is cancelled, 202 while a job may still complete.
+
+        Raises `Problem`: 404 as for a GET, 409 when nothing of it could be cancelled any more.
+        """
+        before = facts_asked_for(request, self.store, self.job_types)
+        for job in before.jobs:
+            if job.view.state in STOPPABLE:
+                self._stop(job, before.event_id, request.caller)
+        after = facts_asked_for(request, self.store, self.job_types)
+        return _answer(after, [view.state for _, view in after.jobs])
+
+    def _stop(self, job: SeenJob, event_id: str, owner: str) -> None:
+        try:
+            self.store.write(_stopping(job.job_type, event_id, owner, self.clock()))
+        except ConditionFailed:
+            # it has ended or started meanwhile: what the row says then is the answer
+            return
+
+
+def _stopping(job_type: JobType[Any], event_id: str, owner: str, now: float) -> Update:
+    stop = job_rows.cancelling if is_looked_up_always(job_type) else job_rows.cancelled
+    return stop(job_type.row_key(event_id), owner, now)
+
+
+def _answer(facts: Facts, states: Sequence[str]) -> Answer:
+    document = facts.document
+    if not {CANCELLED, CANCELLING} & set(states):
+        raise Problem(409, "not_cancellable", f"It is {document['state']}: there is nothing left to cancel.")
+    status = 202 if CANCELLING in states else 200
+    headers = {"Cache-Control": "no-store", **when_to_look_again(document)}
+    return Answer.json(status, strict_json.dumps(document), headers)

@@ -1,0 +1,109 @@
+"""What the tables hold about an event and its jobs, for their owner, from one consistent read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .events import Envelope, EventType, read_envelope, utc_text
+from .http import Request
+from .job_views import JobView, overall, view_of
+from .jobs import JobType
+from .problems import not_found
+from .storage import Item, Key, Store
+
+MAX_ID_CHARACTERS = 320
+
+
+class SeenJob(NamedTuple):
+    job_type: JobType[Any]
+    view: JobView
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One event and some of its jobs. `of_one_job` says that a single job was asked for, by its id."""
+
+    event_id: str
+    job_types: Sequence[JobType[Any]]
+    found: Mapping[Key, Item]
+    of_one_job: bool
+
+    @property
+    def event_item(self) -> Item | None:
+        return self.found.get(self.job_types[0].on.row_key(self.event_id))
+
+    @property
+    def owner(self) -> str | None:
+        """The event's owner; an event row of its own expires before its jobs' rows, which know it too."""
+        rows = [self.found.get(each.row_key(self.event_id)) for each in self.job_types]
+        owners = (item["owner"] for item in (self.event_item, *rows) if item and "owner" in item)
+        return next(owners, None)
+
+    @property
+    def envelope(self) -> Envelope | None:
+        return read_envelope(self.event_item["event"]) if self.event_item else None
+
+    @property
+    def jobs(self) -> list[SeenJob]:
+        return [SeenJob(each, self._view(each)) for each in self.job_types if self._concerns(each)]
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        views = [view for _, view in self.jobs]
+        if self.of_one_job:
+            return views[0].document
+        time = {"time": utc_text(self.envelope.time)} if self.envelope else {}
+        return {
+            "id": self.event_id,
+            "type": self.job_types[0].on.name,
+            **time,
+            "state": overall([view.state for view in views]),
+            "jobs": [view.document for view in views],
+        }
+
+    def _concerns(self, job_type: JobType[Any]) -> bool:
+        """Whether the subscriber has this event to work on: not when the event is older than it."""
+        if any(key in self.found for key in _status_keys(self.event_id, job_type)):
+            return True
+        return self.envelope is not None and self.envelope.time >= job_type.since
+
+    def _view(self, job_type: JobType[Any]) -> JobView:
+        marker = job_type.marker_key(self.event_id)
+        return view_of(
+            job_type.job_id(self.event_id),
+            self.found.get(job_type.row_key(self.event_id)),
+            self.found.get(marker) if marker else None,
+        )
+
+
+def facts_asked_for(request: Request, store: Store, job_types: Sequence[JobType[Any]]) -> Facts:
+    """What a request's path names: an event or one of its jobs.
+
+    Raises `Problem` 404 for an id that is unknown, of no known shape, or another caller's.
+    """
+    asked = request.path_parameters.get("id", "")
+    event_id, of_one_job, subscriber = asked.partition(":")
+    known = [each for each in job_types if _is_of_type(event_id, each.on)]
+    if of_one_job:
+        known = [each for each in known if each.subscriber == subscriber]
+    if not known or len(asked) > MAX_ID_CHARACTERS:
+        raise not_found()
+    facts = Facts(event_id, known, store.read(_keys(event_id, known)), bool(of_one_job))
+    if facts.owner != request.caller or not facts.jobs:
+        raise not_found()
+    return facts
+
+
+def _is_of_type(event_id: str, event_type: EventType[Any]) -> bool:
+    aggregate = event_id.removeprefix(f"{event_type.kind}-").removesuffix(f"-{event_type.verb}")
+    return bool(aggregate) and event_id == f"{event_type.kind}-{aggregate}-{event_type.verb}"
+
+
+def _keys(event_id: str, job_types: Sequence[JobType[Any]]) -> list[Key]:
+    event_row = job_types[0].on.row_key(event_id)
+    return [event_row, *(key for each in job_types for key in _status_keys(event_id, each))]
+
+
+def _status_keys(event_id: str, job_type: JobType[Any]) -> list[Key]:
+    marker = job_type.marker_key(event_id)
+    return [job_type.row_key(event_id), *([marker] if marker else [])]

@@ -1,0 +1,132 @@
+"""GET /jobs?state=…: the caller's jobs that are retrying or dead, newest trouble first, in pages.
+
+Which jobs are listed comes from an index, and an index is eventually consistent: a job may be missing for a
+moment after it failed. What is said of each comes from a consistent read, and a job that is no longer in the
+state asked for is left out. So a page may be shorter than its limit: `next` alone says whether more follow.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, NamedTuple, Protocol
+
+from . import strict_json
+from .errors import Unreadable
+from .events import utc_text
+from .http import Answer, Request
+from .job_rows import owned_open
+from .job_views import view_of
+from .jobs import EPOCH, JobType
+from .problems import bad_request
+from .storage import Item, Key, Store
+
+LISTED_STATES = ("dead", "retrying")
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 100
+"""One `BatchGetItem` takes 100 keys."""
+_MAX_CURSOR_CHARACTERS = 1_000
+_LAST_MS = 10**15
+
+
+class Place(NamedTuple):
+    """Where a job stands in the index: since when it is in its state (epoch milliseconds), and its key."""
+
+    since: int
+    event_id: str
+    subscriber: str
+
+
+class Page(NamedTuple):
+    places: Sequence[Place]
+    last: Place | None
+
+
+class JobIndex(Protocol):
+    def page(self, owner_and_state: str, limit: int, after: Place | None) -> Page:
+        """Places of one partition, newest first; `last` is where the next page begins, None at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobLists:
+    """Lists for the caller only: the partition is made from the token's subject, never from the request."""
+
+    index: JobIndex
+    store: Store
+    job_types: Sequence[JobType[Any]]
+
+    def __call__(self, request: Request) -> Answer:
+        """Raises `Problem` 400 for a state that is not listed, a limit out of range or a broken cursor."""
+        state = _state_of(request)
+        partition = owned_open(request.caller, state)
+        page = self.index.page(partition, _limit_of(request), _cursor_of(request))
+        document: dict[str, Any] = {"state": state, "jobs": self._documents(page.places, partition)}
+        if page.last:
+            document["next"] = _encoded(page.last)
+        return Answer.json(200, strict_json.dumps(document), {"Cache-Control": "private, no-store"})
+
+    def _documents(self, places: Sequence[Place], partition: str) -> list[Mapping[str, Any]]:
+        keys = {place: self._keys(place) for place in places}
+        wanted = [key for each in keys.values() for key in each]
+        found = self.store.read(wanted) if wanted else {}
+        return [
+            {**view_of(f"{place.event_id}:{place.subscriber}", found[row], None).document, **_since(place)}
+            for place, (row, *markers) in keys.items()
+            if found.get(row, {}).get("ownedOpen") == partition and not any(key in found for key in markers)
+        ]
+
+    def _keys(self, place: Place) -> list[Key]:
+        """The job's row, and the item that settles it whatever the row says, if it has one."""
+        markers = [each.marker_key(place.event_id) for each in self.job_types if _is_by(each, place)]
+        return [Key("jobs", place.event_id, place.subscriber), *(key for key in markers if key)]
+
+
+def _is_by(job_type: JobType[Any], place: Place) -> bool:
+    return job_type.subscriber == place.subscriber
+
+
+def _since(place: Place) -> Item:
+    return {"since": utc_text(EPOCH + timedelta(milliseconds=place.since))}
+
+
+def _state_of(request: Request) -> str:
+    state = request.query.get("state", "")
+    if state not in LISTED_STATES:
+        raise bad_request("bad_query", "state", f"must be one of {', '.join(LISTED_STATES)}")
+    return state
+
+
+def _limit_of(request: Request) -> int:
+    text = request.query.get("limit", str(DEFAULT_LIMIT))
+    limit = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_LIMIT)) else 0
+    if not 1 <= limit <= MAX_LIMIT:
+        raise bad_request("bad_query", "limit", f"must be a number from 1 to {MAX_LIMIT}")
+    return limit
+
+
+def _cursor_of(request: Request) -> Place | None:
+    text = request.query.get("cursor")
+    if text is None:
+        return None
+    place = _decoded(text) if len(text) <= _MAX_CURSOR_CHARACTERS else None
+    if place is None:
+        raise bad_request("bad_query", "cursor", "is not one that this list has given out")
+    return place
+
+
+def _encoded(place: Place) -> str:
+    return base64.urlsafe_b64encode(strict_json.dumps(list(place)).encode()).decode().rstrip("=")
+
+
+def _decoded(text: str) -> Place | None:
+    try:
+        value = strict_json.loads(base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True))
+    except (ValueError, binascii.Error, Unreadable):
+        return None
+    match value:
+        case [int(since), str(event_id), str(subscriber)] if event_id and subscriber:
+            is_time = not isinstance(since, bool) and 0 <= since <= _LAST_MS
+            return Place(since, event_id, subscriber) if is_time else None
+        case _:
+            return None
