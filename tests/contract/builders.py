@@ -47,8 +47,9 @@ def allow(sqs: Any, topic_arn: str, url: str) -> None:
 
 def create_table(
     dynamodb: Any, name: str = "Shop", view: str = "NEW_AND_OLD_IMAGES", projection: str = "KEYS_ONLY"
-) -> str:
-    dynamodb.create_table(
+) -> dict[str, Any]:
+    """The description of a new table with keys pk and sk, and an index on unpublished and bornAt."""
+    answer = dynamodb.create_table(
         TableName=name,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[
@@ -65,7 +66,8 @@ def create_table(
         ],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": view},
     )
-    return name
+    description: dict[str, Any] = answer["TableDescription"]
+    return description
 
 
 def key_schema(partition: str, sort: str) -> list[dict[str, str]]:

@@ -73,8 +73,9 @@ def queue(sqs: Any) -> str:
 
 @pytest.fixture
 def table(dynamodb: Any) -> str:
-    """A table with keys pk and sk, and an index on unpublished and bornAt."""
-    return create_table(dynamodb)
+    """The name of a table as `create_table` makes it."""
+    name: str = create_table(dynamodb)["TableName"]
+    return name
 
 
 @pytest.fixture

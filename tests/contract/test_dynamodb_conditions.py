@@ -63,7 +63,7 @@ def order(dynamodb: Any, table: str) -> None:
         ("nothing <> :v", {"v": text("paid")}, True),
         ("nothing < :v", {"v": text("paid")}, False),
         ("phase = :v", {"v": number(1)}, False),
-        ("phase < :v", {"v": number(1)}, False),
+        pytest.param("phase < :v", {"v": number(1)}, False, id="odd-kinds"),
         ("amount = :v", {"v": number("19.9")}, True),
         ("amount >= :v", {"v": number("19.90")}, True),
         ("amount > :v", {"v": number("3")}, True),
@@ -100,6 +100,7 @@ def order(dynamodb: Any, table: str) -> None:
         ("tags = :v", {"v": {"SS": ["vip", "new"]}}, True),
     ],
 )
+@pytest.mark.moto_differs(reason="fails on values without an order", doc=OPERATORS_DOC, of="odd")
 @pytest.mark.usefixtures("order")
 def test_conditions(dynamodb: Any, condition: str, values: Any, expected: bool) -> None:
     assert holds(dynamodb, condition, **values) is expected
@@ -156,15 +157,15 @@ def test_a_delete_may_be_conditional(dynamodb: Any, table: str) -> None:
     "request_",
     [
         pytest.param(
-            {"ConditionExpression": "#n = :v", "ExpressionAttributeValues": {":v": text("x")}}, id="name"
+            {"ConditionExpression": "#n = :v", "ExpressionAttributeValues": {":v": text("x")}}, id="odd-name"
         ),
-        pytest.param({"ConditionExpression": "phase = :v"}, id="value"),
+        pytest.param({"ConditionExpression": "phase = :v"}, id="odd-value"),
         pytest.param(
             {
                 "ConditionExpression": "phase = :v",
                 "ExpressionAttributeValues": {":v": text("x"), ":w": text("y")},
             },
-            id="idle-value",
+            id="odd-idle-value",
         ),
         pytest.param(
             {
@@ -175,13 +176,15 @@ def test_a_delete_may_be_conditional(dynamodb: Any, table: str) -> None:
         ),
     ],
 )
+@pytest.mark.moto_differs(
+    reason="fails on what is undefined, and lets values go unused", doc=NAMES_DOC, of="odd"
+)
 def test_placeholders_are_defined_and_used(dynamodb: Any, table: str, request_: Any) -> None:
     with refused("ValidationException"):
         dynamodb.put_item(TableName=table, Item=ORDER, **request_)
 
 
 @pytest.mark.parametrize("word", ["status", "STATE", "owner", "open", "ttl", "type", "name"])
-@pytest.mark.moto_differs(reason="lets reserved words pass in conditions", doc=NAMES_DOC)
 def test_reserved_words_need_an_alias(dynamodb: Any, table: str, word: str) -> None:
     with refused("ValidationException"):
         dynamodb.put_item(TableName=table, Item=ORDER, ConditionExpression=f"attribute_exists({word})")
@@ -190,16 +193,16 @@ def test_reserved_words_need_an_alias(dynamodb: Any, table: str, word: str) -> N
 @pytest.mark.parametrize(
     "condition",
     [
-        "",
-        "phase",
-        "phase =",
-        "phase = paid extra",
         "exists(pk)",
-        "attribute_exists(pk",
-        "attribute_exists(:v)",
+        pytest.param("", id="odd-empty"),
+        pytest.param("phase", id="odd-path"),
+        pytest.param("phase =", id="odd-end"),
+        pytest.param("phase = paid extra", id="odd-extra"),
+        pytest.param("attribute_exists(pk", id="odd-bracket"),
+        pytest.param("attribute_exists(:v)", id="odd-value"),
     ],
 )
-@pytest.mark.moto_differs(reason="reads conditions loosely", doc=OPERATORS_DOC)
+@pytest.mark.moto_differs(reason="reads conditions loosely", doc=OPERATORS_DOC, of="odd")
 def test_what_is_no_condition_is_refused(dynamodb: Any, table: str, condition: str) -> None:
     with refused("ValidationException"):
         dynamodb.put_item(TableName=table, Item=ORDER, ConditionExpression=condition)
