@@ -40,6 +40,13 @@ class NeverReported(PostroomError):
     """A queue gave a message up, and no run of its job had come to an end."""
 
 
+class NotActed(Transient):
+    """The provider has certainly done nothing: a connection that was refused, a request never sent.
+
+    Says to a claimed call, which is otherwise in doubt after an error, that trying again does nothing twice.
+    """
+
+
 class ProviderError(PostroomError):
     """A provider answered with an HTTP status that is not a success."""
 

@@ -19,7 +19,7 @@ P = TypeVar("P")
 
 
 class InDoubt(StrEnum):
-    """What to do when a claimed call was cut off: the provider may have acted, and cannot tell.
+    """What to do when a claimed call was cut off, or ended in an error that may have come after the deed.
 
     `RETRY` may do it twice, `DEAD` leaves it to a person: the author knows which is the lesser harm.
     """

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import ValidationError
 
-from .errors import Permanent, ProviderError, Transient
+from .errors import NotActed, Permanent, ProviderError, Transient
 
 LONGEST_VISIBILITY_SECONDS = 43_200
 """docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibility.html"""
@@ -83,6 +83,21 @@ def is_permanent(error: BaseException) -> bool:
         case _:
             # a bare ValueError may be a bug that the next deploy mends; a refused payload stays wrong
             return isinstance(error, ValidationError)
+
+
+def may_have_acted(error: BaseException) -> bool:
+    """Whether a provider may have done what it was asked, though the call ended in this error.
+
+    A no in plain words is a no (4xx: RFC 9110 §15.5); a server's own failure, or no answer at all, may have
+    come after the deed.
+    """
+    match error:
+        case Permanent() | NotActed():
+            return False
+        case ProviderError(status=status):
+            return not 400 <= status < 500
+        case _:
+            return True
 
 
 def retry_after_seconds(error: BaseException) -> float | None:

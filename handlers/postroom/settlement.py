@@ -12,7 +12,7 @@ from .events import D
 from .group_commit import GroupCommit, Prepared, Refusal, Verdict
 from .jobs import Call, CallJob, Commit, CommitJob, InDoubt, Result
 from .records import CANCELLED, COMPLETED, DEAD, DUPLICATE, EXPIRED, GIVEN_BACK, Outcome, Record
-from .retries import is_permanent, retry_after_seconds
+from .retries import is_permanent, may_have_acted, retry_after_seconds
 from .storage import Put, Store, Write
 
 logger = logging.getLogger("postroom.consumer")
@@ -22,7 +22,7 @@ LEASE_MARGIN_SECONDS = 1.0
 
 
 class CutOff(Permanent):
-    """A claimed call ended without a word, and its author chose not to risk a second one."""
+    """A claimed call ended without a clear word, and its author chose not to risk a second one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +188,19 @@ class Settlement(Generic[D]):
             raise delivery.fault
         effect = self.job_type.run(delivery.job())
         if isinstance(effect, Call):
-            return Commit(effect.then, self.perform(effect))
+            return Commit(effect.then, self._perform(effect))
         return effect
+
+    def _perform(self, call: Call[Any]) -> Result:
+        try:
+            return self.perform(call)
+        except Exception as error:
+            in_doubt = self.job_type.claim if isinstance(self.job_type, CallJob) else None
+            if in_doubt is InDoubt.DEAD and may_have_acted(error):
+                raise CutOff(
+                    f"the call ended with {type(error).__name__}: the provider may have acted"
+                ) from error
+            raise
 
     def _writes(self, delivery: Delivery[D], commit: Commit) -> Prepared:
         marker = self.job_type.marker_key(delivery.event.id)

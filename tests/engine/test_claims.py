@@ -8,6 +8,7 @@ import pytest
 
 from handlers.postroom import job_rows
 from handlers.postroom.aws.queue_entry import queue_handler
+from handlers.postroom.errors import NotActed, ProviderError, Transient
 from handlers.postroom.jobs import Call, CallJob, InDoubt, Job, call_job
 from handlers.postroom.retries import Jitter, RetryPolicy
 
@@ -52,6 +53,13 @@ def killed_after_acting() -> Provider:
         raise Killed
 
     return Provider(then=kill)
+
+
+def raising(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
 
 
 def test_a_second_delivery_waits_while_a_claim_lives(world: World) -> None:
@@ -107,16 +115,40 @@ def test_a_claim_that_died_in_doubt_is_left_to_a_person_where_the_author_says_de
     assert (row["state"], row["failures"][0]["error"]) == ("dead", "CutOff")
 
 
-def test_a_claimed_call_that_fails_in_plain_sight_is_retried_like_any_other(world: World) -> None:
-    def refuse() -> None:
-        raise TimeoutError("no answer")
-
-    deliver(world, claimed(InDoubt.DEAD), Provider(then=refuse))
+@pytest.mark.parametrize("refusal", [ProviderError(429, "busy"), NotActed("connection refused")])
+def test_a_claimed_call_that_fails_in_plain_sight_is_retried_like_any_other(
+    world: World, refusal: Exception
+) -> None:
+    deliver(world, claimed(InDoubt.DEAD), Provider(then=raising(refusal)))
     provider = Provider()
 
     assert deliver(world, claimed(InDoubt.DEAD), provider, receive_count=2) == []
 
     assert world.job(subscriber="sms")["attempts"] == 2
+
+
+@pytest.mark.parametrize(
+    "failure", [TimeoutError("no answer"), ProviderError(500, "sorry"), Transient("lost")]
+)
+def test_a_claimed_call_that_may_have_acted_before_it_failed_is_not_made_again(
+    world: World, failure: Exception
+) -> None:
+    first, second = Provider(then=raising(failure)), Provider()
+
+    assert deliver(world, claimed(InDoubt.DEAD), first) == ["m1"]
+    assert deliver(world, claimed(InDoubt.DEAD), second, receive_count=2) == ["m1"]
+
+    assert (first.acted, second.acted) == (["thing-1001-done:sms"], [])
+    row = world.job(subscriber="sms")
+    assert (row["state"], row["failures"][0]["error"]) == ("dead", "CutOff")
+
+
+def test_a_claimed_call_that_may_have_acted_is_made_again_where_the_author_says_retry(world: World) -> None:
+    deliver(world, claimed(InDoubt.RETRY), Provider(then=raising(TimeoutError("no answer"))))
+
+    assert deliver(world, claimed(InDoubt.RETRY), Provider(), receive_count=2) == []
+
+    assert world.job(subscriber="sms")["state"] == "completed"
 
 
 def test_waiting_spends_no_attempt(world: World) -> None:
