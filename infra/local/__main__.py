@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   python -m infra.local demo                    an order, an outage, a poison message and a duplicate
   python -m infra.local load --orders 1000      orders per second, with real and with stub providers
   python -m infra.local chaos --orders 200      kill functions again and again, and count what came of it
+  python -m infra.local bill --orders 10        what ten orders cost that come in together
 """
 
 
@@ -37,7 +38,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="up | demo | load | chaos")
+    commands = parser.add_subparsers(
+        title="commands", required=True, metavar="up | demo | load | chaos | bill"
+    )
     _add_up(commands)
     demo = commands.add_parser(
         "demo", help="watch the story by itself; exits 1 when a step is not as it should be"
@@ -50,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     chaos = commands.add_parser("chaos", help="kill isolated functions while orders are in flight")
     chaos.add_argument("--orders", type=int, default=200, help="orders in flight (default %(default)s)")
     chaos.set_defaults(run=_chaos)
+    bill = commands.add_parser("bill", help="what an order costs: AWS calls and request units, step by step")
+    bill.add_argument("--orders", type=int, default=1, help="orders placed at once (default %(default)s)")
+    bill.set_defaults(run=_bill)
     return parser
 
 
@@ -88,6 +94,12 @@ def _chaos(parsed: argparse.Namespace) -> int:
     from infra.local.chaos import chaos
 
     return chaos(parsed.orders)
+
+
+def _bill(parsed: argparse.Namespace) -> int:
+    from infra.local.bill import bill
+
+    return bill(parsed.orders)
 
 
 if __name__ == "__main__":
