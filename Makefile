@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help up demo test load check format build validate requirements clean
+.PHONY: help up demo redrive-demo test load bill check format build validate requirements clean
 
 # Any Python from 3.11 on will do. A name can be there and not work (pyenv's shims), so each one is tried.
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
@@ -8,10 +8,11 @@ PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.1
 BIN := .venv/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 SAM_CLI_VERSION := 1.170.0
+AWS_CLI_VERSION := 1.46.3
 export SAM_CLI_TELEMETRY := 0
 
 help: ## List what make can do
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 up: .venv/local ## Run everything here: API, table, topic, queues, mail. Ctrl-C ends it
 	@$(BIN)/python -m infra.local up
@@ -19,11 +20,17 @@ up: .venv/local ## Run everything here: API, table, topic, queues, mail. Ctrl-C 
 demo: .venv/local ## Watch an order, an outage, a poison message and a duplicate, told as a timeline
 	@$(BIN)/python -m infra.local demo
 
+redrive-demo: .venv/local .venv-aws/$(AWS_CLI_VERSION) ## Watch five redrives of dead letters with the AWS CLI
+	@$(BIN)/python -m infra.local.redrive_demo .venv-aws/bin/aws
+
 test: .venv/dev ## Run the tests
 	@$(BIN)/pytest --numprocesses 2 --quiet
 
 load: .venv/local ## Place 5,000 orders from 8 clients, and print orders per second
 	@$(BIN)/python -m infra.local load
+
+bill: .venv/local ## Print what an order costs: AWS calls and write units, step by step
+	@$(BIN)/python -m infra.local bill
 
 check: .venv/dev ## Check style, types, imports, template, requirements
 	@$(BIN)/ruff format --check --quiet
@@ -44,7 +51,7 @@ build: .venv/local .venv-sam/$(SAM_CLI_VERSION) ## Validate the template and bui
 	@$(BIN)/python -m infra.build $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE))
 
 clean: ## Remove what make has made
-	rm -rf .venv .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf .venv .venv-aws .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
 
 .venv/bin/python:
 	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found. \
@@ -68,4 +75,12 @@ clean: ## Remove what make has made
 	@echo "Installing the SAM CLI (about a minute) ..."
 	@$(PYTHON) -m venv .venv-sam
 	@.venv-sam/bin/python -m pip install --quiet --disable-pip-version-check aws-sam-cli==$(SAM_CLI_VERSION)
+	@touch $@
+
+# In a venv of its own for the same reason: it pins botocore.
+.venv-aws/$(AWS_CLI_VERSION):
+	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found))
+	@echo "Installing the AWS CLI ..."
+	@$(PYTHON) -m venv .venv-aws
+	@.venv-aws/bin/python -m pip install --quiet --disable-pip-version-check awscli==$(AWS_CLI_VERSION)
 	@touch $@
