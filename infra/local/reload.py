@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-PACKAGE = "handlers"
 INTERVAL_SECONDS = 0.5
 Times = Mapping[Path, int]
 
@@ -15,7 +14,14 @@ Times = Mapping[Path, int]
 class Reloader:
     """Watches a folder: when its code has changed and compiles, forgets the old and calls `refresh`."""
 
-    def __init__(self, folder: Path, refresh: Callable[[], None], show: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        refresh: Callable[[], None],
+        show: Callable[[str], object],
+        package: str = "handlers",
+    ) -> None:
+        self._package = package
         self._folder = folder
         self._refresh = refresh
         self._show = show
@@ -39,7 +45,7 @@ class Reloader:
         self._times = times
         if not changed or not self._compiles(path for path in changed if path in times):
             return False
-        forget(PACKAGE)
+        forget(self._package)
         self._refresh()
         self._show(f"reloaded: {', '.join(str(path.relative_to(self._folder.parent)) for path in changed)}")
         return True
