@@ -3,19 +3,17 @@
 import functools
 import inspect
 import logging
-import sys
 from collections.abc import Callable
 from typing import Annotated, Any, Concatenate, ParamSpec
 
 import boto3
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
-from rich.console import Console
 
 from handlers.postroom.errors import PostroomError
 from infra.ops.core.errors import NoStack, Refused
 from infra.ops.core.target import LOCAL_URL, Target, local, on_aws
-from infra.ops.desk import Desk
+from infra.ops.desk import Desk, console
 
 P = ParamSpec("P")
 Command = Callable[Concatenate[Desk, P], None]
@@ -46,6 +44,8 @@ Region = Annotated[
 Profile = Annotated[
     str | None, typer.Option(metavar="NAME", help="AWS profile to use.", rich_help_panel=_WHERE)
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Count, and change nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -121,5 +121,5 @@ def _epilog(examples: tuple[str, ...]) -> str:
 
 
 def _end(text: str, code: int) -> None:
-    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=not sys.stderr.isatty())
+    console(stderr=True).print(text, markup=False)
     raise typer.Exit(code)

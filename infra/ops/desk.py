@@ -15,6 +15,15 @@ from infra.ops.core import audit
 from infra.ops.core.move_tasks import Report
 from infra.ops.core.target import Target
 
+PIPED_WIDTH = 200
+"""Columns where there is no terminal to fit: what is piped on should keep its lines."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """For one of the standard streams."""
+    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, highlight=False, width=None if is_terminal else PIPED_WIDTH)
+
 
 @dataclass(frozen=True)
 class Desk:
@@ -22,8 +31,8 @@ class Desk:
 
     target: Target
     as_json: bool = False
-    console: Console = field(default_factory=lambda: Console(highlight=False))
-    aside: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
+    console: Console = field(default_factory=console)
+    aside: Console = field(default_factory=lambda: console(stderr=True))
 
     def result(self, document: Any, show: Callable[[Console], None]) -> None:
         """Give a command's result: as JSON, or as `show` prints it."""

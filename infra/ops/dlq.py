@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from infra.ops.commands import REFUSED, command
+from infra.ops.commands import REFUSED, DryRun, Yes, command
 from infra.ops.core import move_tasks, redrive
 from infra.ops.core.causes import by_cause
 from infra.ops.core.queues import DeadLetterQueue, queues
@@ -20,8 +20,6 @@ app = typer.Typer(help="Dead letters: list, show by cause, redrive, skip.", no_a
 Subscriber = Annotated[str, typer.Argument(help="Whose dead letters, such as `receipts`.")]
 Job = Annotated[str, typer.Option(metavar="ID", help="Only those of this event or job.")]
 Error = Annotated[str, typer.Option(metavar="TEXT", help="Only those whose error or its message holds this.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Count, and change nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @command(app, "ls", "dlq ls", "dlq ls --stack shop-prod --json")

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from infra.ops.commands import command
+from infra.ops.commands import DryRun, Yes, command
 from infra.ops.core import jobs as core
 from infra.ops.core.errors import Refused
 from infra.ops.core.jobs import LISTED_STATES, JobFacts
@@ -49,6 +49,19 @@ def watch(desk: Desk, id: Id) -> None:  # noqa: A002
             found = list(facts)
             live.update(_states(found))
     desk.result([_document(one) for one in found], lambda console: console.print(_states(found)))
+
+
+@command(app, "cancel", "jobs cancel order-1001-paid:receipts", "jobs cancel order-1001-paid --dry-run")
+def cancel(desk: Desk, id: Id, dry_run: DryRun = False, yes: Yes = False) -> None:  # noqa: A002
+    """Cancel what has not started, of an event or of one job, as its owner could."""
+    open_ones = [one.id for one in core.of_event(desk.target, id) if one.view.is_open]
+    if not open_ones:
+        raise Refused(f"nothing of {id} is open: there is nothing to cancel")
+    if not desk.may(f"Cancel {', '.join(open_ones)}?", yes=yes, dry_run=dry_run):
+        return desk.result({"id": id, "jobs": open_ones, "dryRun": True}, lambda _: None)
+    document = core.cancel(desk.target, id)
+    desk.note("jobs cancel", id=id, state=document["state"])
+    return desk.result(document, lambda console: console.print(f"{id} is {document['state']}", markup=False))
 
 
 def _document(facts: JobFacts) -> dict[str, Any]:

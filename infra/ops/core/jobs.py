@@ -1,12 +1,16 @@
 """Jobs: which are late or dead, and everything that is known of one."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from handlers.postroom.aws.expressions import from_attributes
+from handlers.postroom.cancellation import Cancellation
+from handlers.postroom.http import Request
 from handlers.postroom.job_views import JobView, view_of
 from handlers.postroom.jobs import JobType
+from handlers.postroom.problems import Problem
 from handlers.postroom.storage import Item, Key
 from infra.ops.core.errors import Refused
 from infra.ops.core.target import Target
@@ -59,6 +63,32 @@ def watched(target: Target, named: str) -> Iterator[Sequence[JobFacts]]:
         if not any(one.view.is_open for one in facts):
             return
         target.sleep(WATCH_SECONDS)
+
+
+def cancel(target: Target, named: str) -> Mapping[str, Any]:
+    """Cancel what has not started, exactly as the owner's DELETE does; what the API then says of it.
+
+    Raises `Refused` when there is nothing to cancel.
+    """
+    owner = _owner(target, named)
+    request = Request(owner, path_parameters={"id": named}, method="DELETE")
+    try:
+        answer = Cancellation(target.store, target.job_types, target.clock)(request)
+    except Problem as problem:
+        raise Refused(problem.detail) from problem
+    document: Mapping[str, Any] = json.loads(answer.body)
+    return document
+
+
+def _owner(target: Target, named: str) -> str:
+    """Whose it is: the event and each row know."""
+    event_id = named.partition(":")[0]
+    keys = dict.fromkeys(key for each in target.job_types for key in _keys(each, event_id))
+    owners = (str(item["owner"]) for item in target.store.read(keys).values() if "owner" in item)
+    owner = next(owners, None)
+    if owner is None:
+        raise Refused(f"there is no event or job {named!r}")
+    return owner
 
 
 def _keys(job_type: JobType[Any], event_id: str) -> list[Key]:
