@@ -7,7 +7,6 @@ same order is done on the same model and read off the same meter.
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ from infra.local.stubs import StubCards, StubMailer, stub_runner
 COMPARED = ("queue_receipts", "queue_loyalty", "queue_warehouse")
 """The subscribers that the textbook's order has as well; any other is listed after their total."""
 SWEEP_AFTER_SECONDS = 61
-WIDTH = 116
+WIDTH = 120
 _PARAMETERS = {"CardsUrl": "http://127.0.0.1", "MailUrl": "smtp://127.0.0.1", "MailFrom": "shop@example.com"}
 
 
@@ -125,7 +124,6 @@ def write_units(steps: Sequence[Step]) -> float:
 
 def bill(orders: int) -> int:
     """Print both bills. Returns the exit code."""
-    logging.disable(logging.WARNING)
     steps = measure(orders)
     compared = [step for step in steps if is_compared(step)]
     others = [step for step in steps if not is_compared(step)]

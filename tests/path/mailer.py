@@ -14,12 +14,16 @@ class Killed(BaseException):
 
 @dataclass
 class Mailer:
-    """`asked` lists every request, `sent` what was accepted, both as (seconds, key)."""
+    """`asked` lists every request, `sent` what was accepted, both as (seconds, key).
+
+    `every_mail` holds each accepted mail, `mails` one for each key: what a recipient gets.
+    """
 
     switch: Switch
     t: Callable[[], float]
     asked: list[tuple[float, str]] = field(default_factory=list)
     sent: list[tuple[float, str]] = field(default_factory=list)
+    every_mail: list[Mail] = field(default_factory=list)
     mails: dict[str, Mail] = field(default_factory=dict)
     on_sending: list[Callable[[], None]] = field(default_factory=list)
     """What happens while mails are handed in, one entry each: time passes, or the process dies."""
@@ -29,6 +33,7 @@ class Mailer:
         if self.switch.is_down:
             raise Transient("the mail server is down")
         self.sent.append((self.t(), key))
+        self.every_mail.append(mail)
         self.mails.setdefault(key, mail)
         if self.on_sending:
             self.on_sending.pop(0)()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from handlers.postroom import outbox
 from handlers.postroom.acceptance import Acceptance
@@ -28,15 +28,16 @@ from handlers.postroom.aws.tables import DynamoStore
 from handlers.postroom.discovery import job_types
 from handlers.postroom.events import Event
 from handlers.postroom.http import Respond
-from handlers.postroom.storage import Put
+from handlers.postroom.storage import Key, Put
 from handlers.queue_receipts import send_receipt
 from handlers.shop.checkout import checkout
 from handlers.shop.loyalty import points_key
 from handlers.shop.orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order_key
-from handlers.shop.ports import Charge
+from handlers.shop.ports import Charge, ChargePage
 from infra.expand import expand, parameter_values, parse
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
+from infra.local.aws.meter import Call
 from infra.local.client import cart
 from infra.local.driving import run_for, run_until_idle
 from infra.local.functions import FunctionError, FunctionSettings, InProcess, Invocation, Runner, RunnerError
@@ -44,7 +45,7 @@ from infra.local.http_messages import HttpAnswer
 from infra.local.providers.cards import CardGateway
 from infra.local.providers.outages import Switch
 from infra.local.stack import Options, Stack, poll
-from infra.local.stubs import StubCards
+from infra.local.stubs import StubCards, reconcile_entry
 from tests.path.mailer import Killed, Mailer
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -72,16 +73,17 @@ def _changed(template: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
 
 @dataclass
 class Mortal:
-    """Runs a function in a process that can die; `deaths` counts those to come, after the work is done."""
+    """Runs a function in a process that can die: `deaths` counts those to come, after the work is done."""
 
     inner: InProcess
     deaths: int = 0
+    deaths_at_start: int = 0
 
     def run(self, event: Any, context: Any) -> Any:
-        try:
-            answer = self.inner.run(event, context)
-        except Killed:
+        if self.deaths_at_start:
+            self.deaths_at_start -= 1
             self._die()
+        answer = self._run(event, context)
         if self.deaths:
             self.deaths -= 1
             self._die()
@@ -93,25 +95,34 @@ class Mortal:
     def close(self) -> None:
         self.inner.close()
 
-    def _die(self) -> None:
+    def _run(self, event: Any, context: Any) -> Any:
+        try:
+            return self.inner.run(event, context)
+        except Killed:
+            self._die()
+
+    def _die(self) -> NoReturn:
         self.inner.refresh()
         raise RunnerError(FunctionError("Runtime.ExitError", "signal: killed"))
 
 
 @dataclass
 class GuardedCards:
-    """A card gateway that tells how many AWS calls had been made before it was asked."""
+    """A card gateway that remembers which AWS calls had been made before it was asked."""
 
     cards: StubCards
     aws: LocalAws
-    calls_before: list[list[str]] = field(default_factory=list)
+    calls_before: list[list[Call]] = field(default_factory=list)
 
     def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
-        self.calls_before.append([call.operation for call in self.aws.calls])
+        self.calls_before.append(list(self.aws.calls))
         return self.cards.charge(amount, currency, token, key=key)
 
     def refund(self, charge_id: str) -> None:
         self.cards.refund(charge_id)
+
+    def made(self, *, since: float, until: float, after: str | None) -> ChargePage:
+        return self.cards.made(since=since, until=until, after=after)
 
 
 class Listener(logging.Handler):
@@ -147,6 +158,7 @@ class Shop:
         self.invocations: list[Invocation] = []
         self._expected: set[str] = set()
         self._entries = {
+            "handlers.schedule_reconcile.handler": reconcile_entry(self.cards),
             "handlers.api_checkout.handler": http_entry(self._checkout),
             "handlers.queue_receipts.handler": queue_handler(send_receipt, provider=lambda _: self.mailer),
             **{f"handlers.queue_{name}.handler": entry for name, entry in entries.items()},
@@ -249,14 +261,20 @@ class Shop:
             trace="",
         )
 
-    def publish(self, text: str, publication: str = "repeat-1") -> None:
-        """Put a text on the topic as an `order.paid`, past the outbox."""
-        attributes = {
-            "type": {"DataType": "String", "StringValue": "order.paid"},
-            "publication": {"DataType": "String", "StringValue": publication},
-        }
+    def save_item(self, item: Mapping[str, Any]) -> None:
+        """Put an item into the Shop table, whatever it holds."""
+        rest = {name: value for name, value in item.items() if name not in ("pk", "sk")}
+        self.store.write(Put(Key("shop", item["pk"], item["sk"]), rest))
+
+    def publish(self, text: str, publication: str = "repeat-1", kind: str = "order.paid") -> None:
+        """Put a text on the topic, past the outbox."""
         self.aws.session().client("sns").publish(
-            TopicArn=self.stack.ref("EventsTopic"), Message=text, MessageAttributes=attributes
+            TopicArn=self.stack.ref("EventsTopic"),
+            Message=text,
+            MessageAttributes={
+                "type": {"DataType": "String", "StringValue": kind},
+                "publication": {"DataType": "String", "StringValue": publication},
+            },
         )
 
     @contextmanager
@@ -293,14 +311,15 @@ class Shop:
         return [round(entry["at"] / 1000 - self.opened, 3) for entry in ledger]
 
     def ended_at(self, event_id: str, subscriber: str) -> float:
-        return round(self.jobs(event_id)[subscriber]["endedAt"] / 1000 - self.opened, 3)
+        ended_ms: int = self.jobs(event_id)[subscriber]["endedAt"]
+        return round(ended_ms / 1000 - self.opened, 3)
 
     def outcomes(self, subscriber: str) -> list[str]:
         return [outcome for name, outcome, _ in self.listener.outcomes if name == subscriber]
 
     def points(self, caller: str = "ada") -> int:
-        entries = self.shop_items(points_key(caller, "").pk)
-        return sum(entry["points"] for entry in entries)
+        pk = points_key(caller, "").pk
+        return sum(entry["points"] for entry in self.shop_items(pk) if entry["pk"] == pk)
 
     def invoices(self) -> list[str]:
         return sorted(self.aws.s3.buckets[self.stack.ref("InvoiceBucket")])
@@ -351,7 +370,7 @@ class Shop:
         }
 
     def mortal(self, subscriber: str) -> Mortal:
-        """The process that a subscriber's function runs in."""
+        """The process that a subscriber's function runs in, or the relay's."""
         runner = self.stack.functions[f"{subscriber.title()}Function"].runner
         assert isinstance(runner, Mortal)
         return runner
@@ -373,7 +392,7 @@ class Shop:
         )
 
 
-def operations(calls: Collection[Any]) -> dict[str, int]:
+def operations(calls: Collection[Call]) -> dict[str, int]:
     """How often each operation was called."""
     return dict(Counter(call.operation for call in calls))
 

@@ -165,17 +165,10 @@ def test_a_repeat_from_the_relay_does_not_reopen_a_dead_job(strict_shop: Shop) -
 
 
 def redrive(shop: Shop, subscriber: str) -> None:
-    """What every redrive comes to: the same body and attributes, sent anew to the source queue."""
-    sqs = shop.aws.session().client("sqs")
-    for letter in shop.dead_letters(subscriber):
-        sqs.send_message(
-            QueueUrl=shop.stack.ref(f"{subscriber.title()}Queue"),
-            MessageBody=letter["Body"],
-            MessageAttributes=letter["MessageAttributes"],
-        )
-        drained = {"QueueUrl": shop.stack.ref(f"{subscriber.title()}DeadLetterQueue")}
-        (received,) = sqs.receive_message(**drained, MaxNumberOfMessages=1)["Messages"]
-        sqs.delete_message(**drained, ReceiptHandle=received["ReceiptHandle"])
+    """As the console does it: SQS moves what is in the dead-letter queue back to where it came from."""
+    source = shop.aws.sqs.queue(shop.stack.ref(f"{subscriber.title()}DeadLetterQueue")).arn
+    shop.aws.session().client("sqs").start_message_move_task(SourceArn=source)
+    shop.run_for(1)
 
 
 def mend_address(shop: Shop, number: str, email: str) -> None:
