@@ -86,7 +86,7 @@ def moto() -> Iterator[Backend]:
 BACKENDS: dict[str, Callable[[], AbstractContextManager[Backend]]] = {"model": model, "moto": moto}
 
 
-# Making a client takes much longer than calling it, so clients outlive the tests; what is behind them does not.
+# Making a client takes much longer than calling it: clients outlive the tests, what is behind them does not.
 
 
 class _Current:

@@ -135,6 +135,27 @@ def test_pages_add_up_to_the_whole(dynamodb: Any, index: Any, forward: bool) -> 
 
 
 @pytest.mark.usefixtures("events")
+@pytest.mark.parametrize("forward", [True, False])
+def test_a_page_begins_where_the_last_one_ended_even_if_that_item_is_gone(
+    dynamodb: Any, forward: bool
+) -> None:
+    options = {"IndexName": "unpublished", "ScanIndexForward": forward}
+    first = query(dynamodb, "unpublished = :u", {"u": text("0")}, Limit=1, **options)
+    dynamodb.update_item(
+        TableName="Shop",
+        Key=item("a", sort_keys(first)[0]),
+        UpdateExpression="REMOVE unpublished",
+    )
+
+    rest = query(
+        dynamodb, "unpublished = :u", {"u": text("0")}, ExclusiveStartKey=first["LastEvaluatedKey"], **options
+    )
+
+    whole = ["event-3", "event-2", "other-4"]
+    assert sort_keys(first) + sort_keys(rest) == (whole if forward else whole[::-1])
+
+
+@pytest.mark.usefixtures("events")
 def test_a_filter_comes_after_the_limit(dynamodb: Any) -> None:
     answer = query(
         dynamodb, "pk = :p", {"p": text("a")}, FilterExpression="attribute_exists(unpublished)", Limit=2
@@ -176,3 +197,30 @@ def test_a_query_can_project_and_count(dynamodb: Any) -> None:
 def test_what_is_no_query_is_refused(dynamodb: Any, condition: str, values: Any, more: Any) -> None:
     with refused("ValidationException"):
         query(dynamodb, condition, values, **more)
+
+
+@pytest.mark.usefixtures("events")
+def test_a_scan_reads_the_whole_table_page_by_page(dynamodb: Any) -> None:
+    """https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html"""
+    pages = [dynamodb.scan(TableName="Shop", Limit=2)]
+    while "LastEvaluatedKey" in pages[-1]:
+        start = pages[-1]["LastEvaluatedKey"]
+        pages.append(dynamodb.scan(TableName="Shop", Limit=2, ExclusiveStartKey=start))
+
+    found = [(one["pk"]["S"], one["sk"]["S"]) for page in pages for one in page["Items"]]
+
+    expected = [("a", "event-1"), ("a", "event-2"), ("a", "event-3"), ("a", "other-4"), ("b", "event-1")]
+    assert sorted(found) == expected
+
+
+@pytest.mark.usefixtures("events")
+def test_a_scan_can_filter_and_project(dynamodb: Any) -> None:
+    answer = dynamodb.scan(
+        TableName="Shop",
+        FilterExpression="bornAt > :b",
+        ExpressionAttributeValues={":b": number(100)},
+        ProjectionExpression="sk",
+    )
+
+    assert answer["Items"] == [{"sk": text("other-4")}]
+    assert (answer["Count"], answer["ScannedCount"]) == (1, 5)

@@ -11,6 +11,7 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
         "GetItem",
         "PutItem",
         "Query",
+        "Scan",
         "TransactWriteItems",
         "UpdateItem",
         "UpdateTimeToLive",

@@ -4,7 +4,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
 """
 
 import bisect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,8 +30,9 @@ class Partitions:
         if not places:
             del self._places[at[0]]
 
-    def keys(self, partition: Scalar) -> Iterator[Key]:
-        return (key for _, key in self._places.get(partition, []))
+    def places(self, partition: Scalar) -> list[Place]:
+        """The partition's items in sort order."""
+        return list(self._places.get(partition, ()))
 
 
 @dataclass

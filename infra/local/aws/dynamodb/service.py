@@ -13,6 +13,7 @@ from infra.local.aws.dynamodb.capacity import Capacity
 from infra.local.aws.dynamodb.expressions import projections
 from infra.local.aws.dynamodb.expressions.scope import Scope
 from infra.local.aws.dynamodb.queries import Query
+from infra.local.aws.dynamodb.scans import scan
 from infra.local.aws.dynamodb.stream import TIME_TO_LIVE, Stream
 from infra.local.aws.dynamodb.table import Table
 from infra.local.aws.dynamodb.transactions import Transactions
@@ -114,6 +115,11 @@ class DynamoDb:
     def query(self, params: Params) -> Answer:
         capacity = self._capacity()
         answer = Query(self.table(params["TableName"]), params).run(capacity)
+        return {**answer, **capacity.answer(params)}
+
+    def scan(self, params: Params) -> Answer:
+        capacity = self._capacity()
+        answer = scan(self.table(params["TableName"]), params, capacity)
         return {**answer, **capacity.answer(params)}
 
     def transact_write_items(self, params: Params) -> Answer:

@@ -1,10 +1,10 @@
 """A table: items by key, kept in step with its indexes and its stream."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from infra.local.aws.dynamodb.index import Index, Partitions
+from infra.local.aws.dynamodb.index import Index, Partitions, Place
 from infra.local.aws.dynamodb.keys import Key, KeySchema, attribute_kinds
 from infra.local.aws.dynamodb.stream import Change, Stream
 from infra.local.aws.dynamodb.values import Item, Scalar, bad_parameter, invalid, item_size
@@ -47,9 +47,21 @@ class Table:
             del self._before[key]
         return self._items.get(key)
 
-    def keys(self, partition: Scalar, index: Index | None = None) -> Iterator[Key]:
-        """Keys of the partition's items, in sort order."""
-        return (self._partitions if index is None else index.partitions).keys(partition)
+    def all_keys(self) -> list[Key]:
+        """The key of every item that any read may see."""
+        return list({**self._items, **self._before})
+
+    def places(self, partition: Scalar, index: Index | None = None, consistent: bool = True) -> list[Place]:
+        """The partition's items in sort order, as far as the read sees them."""
+        places = (self._partitions if index is None else index.partitions).places(partition)
+        return places if consistent or not self._before else self._lagging_places(partition, index, places)
+
+    def _lagging_places(self, partition: Scalar, index: Index | None, now: list[Place]) -> list[Place]:
+        schema = self.schema if index is None else index.schema
+        keys = {*(key for _, key in now), *self._before}
+        seen = ((key, self.get(key, consistent=False)) for key in keys)
+        found = ((key, schema.of_entry(item)) for key, item in seen if item is not None)
+        return sorted((at[1], key) for key, at in found if at is not None and at[0] == partition)
 
     def check(self, item: Item) -> None:
         """What no item may be, whichever write makes it."""
