@@ -29,7 +29,7 @@ class Status:
 def take(session: "Session", aws: "LocalAws") -> None:
     """Let the session's DynamoDB clients take the shortcut."""
 
-    def answer(model: "OperationModel", params: dict[str, Any], **_: Any) -> tuple[Status, Any] | None:
+    def answer(model: "OperationModel", params: dict[str, Any], **_: Any) -> Any:
         if aws.switches.is_throttled("dynamodb", model.name):
             return None
         try:
