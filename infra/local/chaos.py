@@ -18,13 +18,15 @@ from typing import Any
 
 from rich.console import Console
 
-from infra.local.load import EFFECTS, QUEUES, place
+from infra.expand import parse
+from infra.local.load import EFFECTS, place
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.shop_facts import Facts, wait_for
 
 VISIBILITY_SECONDS = 15
 """Short, so that what a killed process held comes back soon; the template's own is six function timeouts."""
 PATIENCE_SECONDS = 600.0
+QUEUE = "AWS::SQS::Queue"
 CLIENTS = 8
 
 
@@ -108,9 +110,7 @@ def strike(orders: int, number: signal.Signals, *, pause: float, seed: int = 0) 
 
 def _damage(run: LocalRun, orders: int, signals: int, report: dict[str, Any], begun: float) -> Damage:
     facts = Facts(run)
-    wait_for(
-        lambda: not facts.backlog(QUEUES) and not facts.unpublished(), PATIENCE_SECONDS, "all queues empty"
-    )
+    wait_for(lambda: not facts.work_left(), PATIENCE_SECONDS, "all queues empty")
     mails = len(run.mailbox.mails)
     return Damage(
         orders=orders,
@@ -123,7 +123,13 @@ def _damage(run: LocalRun, orders: int, signals: int, report: dict[str, Any], be
 
 
 def _short_visibility() -> dict[str, dict[str, Any]]:
-    return {name: {"VisibilityTimeout": VISIBILITY_SECONDS} for name in QUEUES}
+    resources = parse(RunOptions.template.read_text(encoding="utf-8"))["Resources"]
+    queues = {name: body.get("Properties", {}) for name, body in resources.items() if body["Type"] == QUEUE}
+    return {
+        name: {"VisibilityTimeout": VISIBILITY_SECONDS}
+        for name, properties in queues.items()
+        if "RedrivePolicy" in properties
+    }
 
 
 def _told(name: str, damage: Damage) -> str:

@@ -19,7 +19,6 @@ from infra.local.shop_facts import Facts, wait_for
 from infra.local.stubs import StubCards, StubMailer, stub_runner
 
 PATIENCE_SECONDS = 300.0
-QUEUES = ("ReceiptsQueue", "InvoicesQueue", "LoyaltyQueue", "WarehouseQueue")
 EFFECTS = ("orders", "picks", "credits", "mails", "invoices", "charges")
 
 
@@ -73,9 +72,7 @@ def _measured(run: LocalRun, orders: int, clients: int) -> Outcome:
     facts = Facts(run)
     begun = time.monotonic()
     report = place(run, orders, clients)
-    wait_for(
-        lambda: not facts.backlog(QUEUES) and not facts.unpublished(), PATIENCE_SECONDS, "all queues empty"
-    )
+    wait_for(lambda: not facts.work_left(), PATIENCE_SECONDS, "all queues empty")
     return Outcome(
         orders=orders,
         accepting=report["seconds"],

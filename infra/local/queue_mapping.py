@@ -80,6 +80,10 @@ class QueueMapping:
         self._wanted: Predicate = any_of(settings.patterns)
 
     @property
+    def source_arn(self) -> str:
+        return self._queue.arn
+
+    @property
     def concurrency(self) -> int:
         return self.settings.concurrency
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from infra.local.local_run import LocalRun
+from infra.local.queue_mapping import QueueMapping
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,24 @@ class Facts:
             waiting, in_flight, delayed = aws.sqs.queue(self.run.stack.ref(logical_id)).counts()
         return waiting, in_flight, delayed
 
-    def backlog(self, queues: Iterable[str]) -> int:
-        return sum(sum(self.queue(name)) for name in queues)
+    def in_flight(self) -> int:
+        """Messages that a function holds, of all queues that feed functions."""
+        return sum(in_flight for _, in_flight, _ in self._counts())
 
-    def unpublished(self) -> int:
-        return sum("unpublished" in item for item in self.orders())
+    def backlog(self, queues: Iterable[str] | None = None) -> int:
+        """Messages in these queues (logical ids), or in all that feed functions, whatever their state."""
+        counts = self._counts() if queues is None else [self.queue(name) for name in queues]
+        return sum(map(sum, counts))
+
+    def work_left(self) -> int:
+        """Messages, and events still to be published."""
+        return self.backlog() + sum("unpublished" in item for item in self.orders())
+
+    def _counts(self) -> list[tuple[int, int, int]]:
+        aws = self.run.aws
+        fed = [mapping for mapping in self.run.stack.mappings if isinstance(mapping, QueueMapping)]
+        with aws.region.changed:
+            return [aws.sqs.queue(mapping.source_arn).counts() for mapping in fed]
 
 
 def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> float:
