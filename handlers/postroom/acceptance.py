@@ -17,13 +17,15 @@ from .bodies import read_body
 from .errors import ConditionFailed, Transient
 from .events import Event, read_envelope
 from .http import Answer, Request
-from .idempotency import HEADER, REPLAYED, derived_id, fingerprint_of, key_of
+from .idempotency import HEADER, REPLAYED, derived_id, fingerprint_of, key_of, settlement_key
 from .problems import FieldError, Problem
 from .storage import Item, Key, Put, Store
 
 logger = logging.getLogger("postroom.acceptance")
 
 POLL_AFTER_SECONDS = 1
+VOIDED = "voided"
+"""Marks the place of a request that can never be accepted any more."""
 
 M = TypeVar("M", bound=BaseModel)
 S = TypeVar("S")
@@ -41,8 +43,7 @@ class Intent(Generic[M]):
 
     @property
     def settlement_key(self) -> str:
-        """The key for whatever is settled inline: the same for every repeat, another for another payload."""
-        return f"{self.id}-{self.fingerprint}"
+        return settlement_key(self.id, self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Acceptance(Generic[M, S]):
         return _accepted(item)
 
     def _lost(self, intent: Intent[M], settled: S, ours: Item, winner: Item) -> Answer:
-        if winner["event"] == ours["event"]:
+        if winner.get("event") == ours["event"]:
             # our own write: the SDK sent it again after the answer to the first had got lost
             return _accepted(winner)
         self._undo(settled, winner)
@@ -140,7 +141,20 @@ def _record(intent: Intent[Any], birth: Birth) -> Item:
     }
 
 
+def tombstone(key: Key, begun_at: float) -> Put:
+    """Close the place of a request whose settlement was given back; whichever is written first stands.
+
+    `begun_at` is epoch seconds: when the request was settled that came to nothing.
+    """
+    return Put(key, {VOIDED: int(begun_at * 1000)})
+
+
 def _repeated(intent: Intent[Any], earlier: Item) -> Answer:
+    if VOIDED in earlier:
+        detail = "It was not finished, and what was charged has been given back. Use a new key to try again."
+        raise Problem(
+            409, "request_voided", detail, errors=[FieldError(HEADER, "belongs to a voided request")]
+        )
     if earlier["fingerprint"] != intent.fingerprint:
         errors = [FieldError(HEADER, "was used before, with another payload")]
         raise Problem(422, "idempotency_key_reused", "Use a new key for a new request.", errors=errors)

@@ -5,6 +5,7 @@ Source: draft-ietf-httpapi-idempotency-key-header
 
 import base64
 import hashlib
+import re
 from typing import Any
 
 from pydantic import BaseModel
@@ -18,6 +19,7 @@ REPLAYED = "Idempotency-Replayed"
 MAX_KEY_CHARACTERS = 255
 _DIGEST_CHARACTERS = 26
 """130 bits in base32: below the chance of any collision, short in every key, event and log line."""
+_SETTLEMENT_KEY = re.compile(f"([a-z2-7]{{{_DIGEST_CHARACTERS}}})-[a-z2-7]{{{_DIGEST_CHARACTERS}}}")
 
 
 def key_of(request: Request) -> str:
@@ -35,6 +37,17 @@ def key_of(request: Request) -> str:
 def derived_id(caller: str, route: str, key: str) -> str:
     """The id of what this request makes: every repeat of it finds the same item, no other request does."""
     return _digest([caller, route, key])
+
+
+def settlement_key(request_id: str, fingerprint: str) -> str:
+    """The key for whatever is settled inline: the same for every repeat, another for another payload."""
+    return f"{request_id}-{fingerprint}"
+
+
+def id_in_settlement_key(key: str) -> str | None:
+    """Which request a settlement was for; None when the key is none of ours."""
+    found = _SETTLEMENT_KEY.fullmatch(key)
+    return found[1] if found else None
 
 
 def fingerprint_of(payload: BaseModel) -> str:

@@ -5,33 +5,42 @@ import json
 import weakref
 from collections import deque
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from ..postroom.aws.deployment import Deployment
 from ..postroom.errors import ProviderError, Transient
-from ..shop.ports import CardDeclined, Charge, ChargeInProgress
+from ..shop.ports import CardDeclined, Charge, ChargeInProgress, ChargePage, PastCharge
 
 TIMEOUT_SECONDS = 3
 """Of connecting and of each read: with one resend and the database's own time-outs, a checkout still answers
 before its function's time is up."""
 MAX_ANSWER_BYTES = 64 * 1024
+PAGE_CHARGES = 100
+"""A charge is listed in some 300 bytes, so a page stays well below the longest answer that is read."""
 
 _GONE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 """What a connection raises that the other side closed while it lay idle."""
 
 
 class HttpCards:
-    """The gateway at `base_url`. Connections are kept and shared; any thread may use it."""
+    """The gateway at `base_url`. Connections are kept and shared; any thread may use it.
 
-    def __init__(self, base_url: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+    `source` tells the charges of this deployment from whatever else the gateway's account is used for: nobody
+    else's charge is ever listed, and so none is refunded.
+    """
+
+    def __init__(
+        self, base_url: str, timeout_seconds: float = TIMEOUT_SECONDS, *, source: str = "postroom"
+    ) -> None:
         self._url = urlsplit(base_url)
+        self._source = source
         self._timeout_seconds = timeout_seconds
         self._idle: deque[http.client.HTTPConnection] = deque()
         weakref.finalize(self, _close_all, self._idle)
 
     def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
         """Raises `CardDeclined`, `ChargeInProgress`, `ProviderError`; `Transient` without a clear answer."""
-        body = {"amount": amount, "currency": currency, "token": token}
+        body = {"amount": amount, "currency": currency, "token": token, "reference": f"{self._source}/{key}"}
         status, answer = self._post("/charges", body, key)
         match status:
             case 200:
@@ -48,29 +57,48 @@ class HttpCards:
         if status != 200 and _error_of(answer) != "already_refunded":
             raise ProviderError(status, f"the card gateway answered {status} to a refund")
 
+    def made(self, *, since: float, until: float, after: str | None) -> ChargePage:
+        """Raises `ProviderError`; `Transient` without a clear answer, or when it cannot be read."""
+        asked = {"since": since, "until": until, "limit": PAGE_CHARGES, "source": self._source}
+        path = f"/charges?{urlencode({**asked, **({'after': after} if after else {})})}"
+        status, answer = self._send("GET", path, b"", {})
+        if status != 200:
+            raise ProviderError(status, f"the card gateway answered {status} to a listing")
+        try:
+            return _page_of(answer, f"{self._source}/")
+        except (KeyError, TypeError, ValueError) as error:
+            raise Transient("the card gateway's listing cannot be read") from error
+
     def _post(self, path: str, body: Any, key: str) -> tuple[int, Any]:
         headers = {"Content-Type": "application/json", "Idempotency-Key": key}
-        content = json.dumps(body).encode()
+        return self._send("POST", path, json.dumps(body).encode(), headers)
+
+    def _send(self, method: str, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, Any]:
         try:
-            return self._exchange(path, content, headers)
+            return self._exchange(method, path, content, headers)
         except (OSError, http.client.HTTPException) as error:
             raise Transient(f"the card gateway cannot be reached: {type(error).__name__}") from error
 
-    def _exchange(self, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, Any]:
+    def _exchange(self, method: str, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, Any]:
         kept = self._kept()
         if kept is not None:
             try:
-                return self._ask(kept, path, content, headers)
+                return self._ask(kept, method, path, content, headers)
             except _GONE:
-                # closed while idle; the key makes sending again safe even if it was not
+                # closed while idle; sending again is safe even if it was not: a key or a mere question
                 pass
-        return self._ask(self._connect(), path, content, headers)
+        return self._ask(self._connect(), method, path, content, headers)
 
     def _ask(
-        self, connection: http.client.HTTPConnection, path: str, content: bytes, headers: dict[str, str]
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        content: bytes,
+        headers: dict[str, str],
     ) -> tuple[int, Any]:
         try:
-            connection.request("POST", self._url.path.rstrip("/") + path, content, headers)
+            connection.request(method, self._url.path.rstrip("/") + path, content, headers)
             response = connection.getresponse()
             answer = response.read(MAX_ANSWER_BYTES)
         except BaseException:
@@ -94,7 +122,7 @@ class HttpCards:
 
 
 def from_deployment(deployment: Deployment) -> HttpCards:
-    return HttpCards(deployment.setting("CARDS_URL"))
+    return HttpCards(deployment.setting("CARDS_URL"), source=deployment.setting("CARDS_SOURCE"))
 
 
 def _parsed(answer: bytes) -> Any:
@@ -106,6 +134,27 @@ def _parsed(answer: bytes) -> Any:
 
 def _error_of(answer: Any) -> object:
     return answer.get("error") if isinstance(answer, dict) else None
+
+
+def _page_of(answer: Any, prefix: str) -> ChargePage:
+    """Money that was taken, given back or not; attempts that failed took none."""
+    charges = [_past_charge(each, prefix) for each in answer["charges"] if _is_ours(each, prefix)]
+    following = answer.get("next")
+    return ChargePage(charges, str(following) if following else None)
+
+
+def _is_ours(listed: Any, prefix: str) -> bool:
+    taken = listed["status"] in ("approved", "refunded")
+    return taken and str(listed.get("reference") or "").startswith(prefix)
+
+
+def _past_charge(listed: Any, prefix: str) -> PastCharge:
+    return PastCharge(
+        id=str(listed["id"]),
+        key=str(listed["reference"]).removeprefix(prefix),
+        made_at=float(listed["created"]),
+        is_refunded=listed["status"] == "refunded",
+    )
 
 
 def _id_of(answer: Any) -> str:

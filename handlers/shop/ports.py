@@ -1,8 +1,9 @@
 """What the shop needs from the world outside, in the shop's words. `providers` holds the adapters."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ..postroom.errors import PostroomError, Transient
 
@@ -22,11 +23,41 @@ class Charge:
     id: str
 
 
+@dataclass(frozen=True, slots=True)
+class PastCharge:
+    """A charge as the gateway remembers it: under which key, and when (epoch seconds)."""
+
+    id: str
+    key: str
+    made_at: float
+    is_refunded: bool
+
+
+class ChargePage(NamedTuple):
+    """`next` is where the following page begins, None at the end."""
+
+    charges: Sequence[PastCharge]
+    next: str | None
+
+
 class Cards(Protocol):
     def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
-        """Charge `amount` (kobo) once per `key`.
+        """Charge `amount` (kobo) once per `key`, by which the gateway also remembers it.
 
         Raises `CardDeclined`, `ChargeInProgress`, or `Transient` when the gateway cannot be asked.
+        """
+
+    def refund(self, charge_id: str) -> None:
+        """Give a whole charge back, once however often it is asked for."""
+
+
+class ChargeBook(Protocol):
+    """The gateway's memory of what it charged for this shop."""
+
+    def made(self, *, since: float, until: float, after: str | None) -> ChargePage:
+        """Charges made from `since` up to but not at `until` (epoch seconds), oldest first, in pages.
+
+        Raises `ProviderError`; `Transient` without a clear answer.
         """
 
     def refund(self, charge_id: str) -> None:

@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from handlers import queue_receipts
 from handlers.postroom.acceptance import Acceptance
 from handlers.postroom.aws.deployment import Deployment
-from handlers.postroom.aws.entry import Entry
+from handlers.postroom.aws.entry import Entry, LambdaHandler
 from handlers.postroom.aws.http_entry import http_entry
 from handlers.postroom.aws.queue_entry import queue_handler
 from handlers.postroom.aws.tables import DynamoStore
 from handlers.postroom.errors import Permanent, ProviderError, Transient
 from handlers.postroom.http import Respond
 from handlers.shop.checkout import checkout
-from handlers.shop.ports import CardDeclined, Charge, Mail
+from handlers.shop.ports import CardDeclined, Charge, ChargeBook, ChargePage, Mail, PastCharge
+from handlers.shop.reconcile import Reconciliation
 from infra.local.functions import FunctionSettings, InProcess, Runner
 from infra.local.providers.cards import CardGateway
 from infra.local.providers.mail import REJECTED, Mailbox, is_address
 from infra.local.providers.outages import Switch
 from infra.local.stack import RunnerFactory
+
+SOURCE = "stub"
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ class StubCards:
     gateway: CardGateway
 
     def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
-        body = {"amount": amount, "currency": currency, "token": token}
+        reference = f"{SOURCE}/{key}"
+        body = {"amount": amount, "currency": currency, "token": token, "reference": reference}
         status, answer = self.gateway.post("/charges", key, body)
         if status == 402:
             raise CardDeclined("the card was declined")
@@ -61,6 +66,31 @@ class StubCards:
         status, _ = self.gateway.post("/refunds", f"refund-{charge_id}", {"charge": charge_id})
         if status != 200:
             raise ProviderError(status, f"the card gateway answered {status}")
+
+    def made(self, *, since: float, until: float, after: str | None) -> ChargePage:
+        query = {"since": str(since), "until": str(until), **({"after": after} if after else {})}
+        status, answer = self.gateway.listed(query)
+        if status != 200:
+            raise ProviderError(status, f"the card gateway answered {status}")
+        return ChargePage([_past(each) for each in answer["charges"]], answer["next"])
+
+
+def _past(listed: Mapping[str, Any]) -> PastCharge:
+    is_refunded = listed["status"] == "refunded"
+    return PastCharge(listed["id"], listed["key"], listed["created"], is_refunded)
+
+
+def reconcile_entry(book: ChargeBook) -> Entry:
+    """`schedule_reconcile`, asking this book."""
+
+    def build(deployment: Deployment) -> LambdaHandler:
+        minutes = int(deployment.setting("RECONCILE_AFTER_MINUTES"))
+        reconciliation = Reconciliation(book, DynamoStore(deployment), minutes * 60)
+        return lambda _event, context: reconciliation.run(
+            deployment.clock(), context.get_remaining_time_in_millis
+        )
+
+    return Entry(build)
 
 
 def stub_runner(mailer: StubMailer, cards: StubCards) -> RunnerFactory:
@@ -75,6 +105,7 @@ def stub_runner(mailer: StubMailer, cards: StubCards) -> RunnerFactory:
 
     entries: Mapping[str, Entry] = {
         "handlers.api_checkout.handler": http_entry(accept),
+        "handlers.schedule_reconcile.handler": reconcile_entry(cards),
         "handlers.queue_receipts.handler": queue_handler(
             queue_receipts.send_receipt, provider=lambda _: mailer
         ),

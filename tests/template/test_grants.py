@@ -23,9 +23,10 @@ from tests.template.conftest import ROOT
 from tests.template.grants import Usage, granted, needed_by_lambda
 
 SUBSCRIBERS = ("Receipts", "Invoices", "Loyalty", "Warehouse")
-FUNCTIONS = ("Checkout", "Jobs", "Relay", "Sweep", *SUBSCRIBERS, "Watch")
+FUNCTIONS = ("Checkout", "Reconcile", "Jobs", "Relay", "Sweep", *SUBSCRIBERS, "Watch")
 NAMED = ("ShopTable", "JobsTable", "EventsTopic", "InvoiceBucket")
 A_WHILE_SECONDS = 61
+A_REQUEST_IS_OVER_SECONDS = 3_600
 MORE_THAN_SHARDS = SHARDS + 1
 """So many events that two of them share a shard of the index."""
 
@@ -83,6 +84,10 @@ class Day:
 
     def sweep(self) -> None:
         assert self.stack.functions["SweepFunction"].invoke({}).error is None
+
+    def reconcile(self) -> None:
+        self.clock.advance(A_REQUEST_IS_OVER_SECONDS)
+        assert self.stack.functions["ReconcileFunction"].invoke({}).error is None
 
     def watch(self) -> None:
         assert self.stack.functions["WatchFunction"].invoke({}).error is None
@@ -152,6 +157,7 @@ def live_through(day: Day) -> None:
     for count in (1, 2):
         day.leave_dead_letters(count)
         day.watch()
+    day.reconcile()
 
 
 def _be_late(day: Day, orders: int) -> None:

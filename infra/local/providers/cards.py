@@ -10,17 +10,20 @@ from typing import Any
 from infra.local.providers.outages import Switch
 
 DECLINED_TOKEN = "tok_declined"  # noqa: S105 (a test card)
+MAX_LISTED = 100
 Answer = tuple[int, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Charge:
-    """Money taken: `amount` in the currency's minor unit."""
+    """Money taken: `amount` in the currency's minor unit; `created` in epoch seconds."""
 
     id: str
     key: str
     amount: int
     currency: str
+    reference: str
+    created: float
     status: str = "approved"
 
     def shown(self) -> dict[str, Any]:
@@ -29,6 +32,8 @@ class Charge:
             "key": self.key,
             "amount": self.amount,
             "currency": self.currency,
+            "reference": self.reference,
+            "created": self.created,
             "status": self.status,
         }
 
@@ -64,11 +69,23 @@ class CardGateway:
             first, answer = self._answers[scoped]
             return answer if first == body else (422, {"error": "idempotency_key_reused"})
 
-    def listed(self) -> Answer:
-        """Every charge, for reconciliation."""
+    def listed(self, query: Mapping[str, str]) -> Answer:
+        """A page of charges, oldest first: `since` ≤ created < `until`, of one `source`, `after` a charge."""
         if self.switch.is_down:
             return 503, {"error": "unavailable"}
-        return 200, {"charges": [charge.shown() for charge in self.charges]}
+        try:
+            since, until = float(query.get("since", 0)), float(query.get("until", "inf"))
+            limit = min(max(int(query.get("limit", MAX_LISTED)), 1), MAX_LISTED)
+        except ValueError:
+            return 400, {"error": "invalid_request"}
+        source = f"{query['source']}/" if "source" in query else ""
+        charges = [each for each in self.charges if each.reference.startswith(source)]
+        found = [each for each in charges if since <= each.created < until]
+        ids = [each.id for each in found]
+        start = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
+        page = found[start : start + limit]
+        following = page[-1].id if start + limit < len(found) else None
+        return 200, {"charges": [each.shown() for each in page], "next": following}
 
     def _charge(self, key: str, body: Mapping[str, Any]) -> Answer:
         amount, currency = body.get("amount"), body.get("currency")
@@ -81,7 +98,8 @@ class CardGateway:
             return 400, {"error": "invalid_request"}
         if body.get("token") == DECLINED_TOKEN:
             return 402, {"error": "card_declined"}
-        charge = Charge(f"ch_{len(self._charges) + 1}", key, amount, currency)
+        number, reference = len(self._charges) + 1, str(body.get("reference", ""))
+        charge = Charge(f"ch_{number}", key, amount, currency, reference, self.switch.clock())
         self._charges[charge.id] = charge
         return 200, {"id": charge.id, "status": charge.status}
 

@@ -28,7 +28,7 @@ async def _answer(gateway: CardGateway, request: Request) -> Response:
     if gateway.switch.latency:
         await asyncio.sleep(gateway.switch.latency)
     if request.method == "GET" and request.url.path == "/charges":
-        status, answer = gateway.listed()
+        status, answer = gateway.listed(request.query_params)
     else:
         key = request.headers.get("idempotency-key", "")
         status, answer = gateway.post(request.url.path, key, _json(await request.body()))

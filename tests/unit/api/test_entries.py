@@ -45,7 +45,8 @@ class Api:
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     with card_server() as cards, moto_session(monkeypatch) as session:
         make_tables(session)
-        environ = {"SHOP_TABLE": "Shop", "JOBS_TABLE": "Jobs", "CARDS_URL": cards.url}
+        tables = {"SHOP_TABLE": "Shop", "JOBS_TABLE": "Jobs"}
+        environ = {**tables, "CARDS_URL": cards.url, "CARDS_SOURCE": "shop"}
         api = Api(Deployment(environ, session, clock=NOW.timestamp), cards)
         events = api.deployment.client("dynamodb").meta.events
         events.register("provide-client-params.dynamodb.*", _remember(api.requests))

@@ -53,12 +53,17 @@ def card_server() -> Iterator[CardServer]:
         protocol_version = "HTTP/1.1"
         timeout: ClassVar[float] = 5.0
 
+        def do_GET(self) -> None:
+            self._answer({})
+
         def do_POST(self) -> None:
+            self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def _answer(self, body: dict[str, Any]) -> None:
             state.connections.add(self.client_address)
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if state.hangs:
                 state.hangs.wait(5)
-            status, content = state.answer(self.path, body, self.headers["Idempotency-Key"])
+            status, content = state.answer(self.path, body, self.headers.get("Idempotency-Key", ""))
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

@@ -7,7 +7,7 @@ import pytest
 from handlers.postroom.errors import ProviderError, Transient
 from handlers.postroom.retries import is_permanent
 from handlers.providers.cards_http import HttpCards
-from handlers.shop.ports import CardDeclined, ChargeInProgress
+from handlers.shop.ports import CardDeclined, ChargeInProgress, PastCharge
 
 from .servers import CardServer, card_server, free_port
 
@@ -27,7 +27,7 @@ def test_a_charge_is_posted_with_its_key_below_the_base_url(server: CardServer, 
     charge = cards.charge(2_042_500, "NGN", "tok_visa", key="k1")
 
     assert charge.id == "ch_1"
-    body = {"amount": 2_042_500, "currency": "NGN", "token": "tok_visa"}
+    body = {"amount": 2_042_500, "currency": "NGN", "token": "tok_visa", "reference": "postroom/k1"}
     assert server.asked == [("/api/charges", body, "k1")]
 
 
@@ -124,3 +124,69 @@ def test_a_refund_that_is_refused_is_an_error(server: CardServer, cards: HttpCar
 
     with pytest.raises(ProviderError):
         cards.refund("ch_1")
+
+
+PAST = {"id": "ch_1", "reference": "postroom/k1", "created": 1_700_000_000.25, "status": "approved"}
+
+
+def listing(*charges: dict[str, object], **rest: object) -> tuple[int, bytes]:
+    return 200, json.dumps({"charges": charges, **rest}).encode()
+
+
+def test_a_listing_asks_for_a_span_of_this_shops_charges(server: CardServer, cards: HttpCards) -> None:
+    server.next_answers += [listing(PAST, next="ch_1"), listing({**PAST, "id": "ch_2", "status": "refunded"})]
+
+    first = cards.made(since=1.5, until=2.5, after=None)
+    second = cards.made(since=1.5, until=2.5, after=first.next)
+
+    asked = "/api/charges?since=1.5&until=2.5&limit=100&source=postroom"
+    assert [path for path, _, _ in server.asked] == [asked, f"{asked}&after=ch_1"]
+    assert first.charges == [PastCharge("ch_1", "k1", 1_700_000_000.25, False)]
+    assert [charge.is_refunded for charge in second.charges] == [True]
+    assert second.next is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"reference": "another-shop/k1"}, id="of-another-shop"),
+        pytest.param({"reference": "postroom-dev/k1"}, id="of-another-stage"),
+        pytest.param({"reference": None}, id="without-a-reference"),
+        pytest.param({"status": "declined"}, id="that-took-no-money"),
+    ],
+)
+def test_a_charge_that_is_not_ours_is_never_listed(
+    server: CardServer, cards: HttpCards, other: dict[str, object]
+) -> None:
+    server.next_answers.append(listing({**PAST, **other}, PAST))
+
+    page = cards.made(since=0, until=1, after=None)
+
+    assert [charge.key for charge in page.charges] == ["k1"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"charges":7}',
+        b'{"charges":[{}]}',
+        b'{"charges":[{"status":"approved","reference":"postroom/k1"}]}',
+    ],
+)
+def test_a_listing_that_cannot_be_read_is_no_empty_list(
+    server: CardServer, cards: HttpCards, content: bytes
+) -> None:
+    server.next_answers.append((200, content))
+
+    with pytest.raises(Transient):
+        cards.made(since=0, until=1, after=None)
+
+
+def test_a_refused_listing_is_an_error(server: CardServer, cards: HttpCards) -> None:
+    server.next_answers.append((503, b""))
+
+    with pytest.raises(ProviderError):
+        cards.made(since=0, until=1, after=None)
