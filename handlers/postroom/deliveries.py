@@ -129,7 +129,7 @@ def is_redrive(delivery: Delivery[Any]) -> bool:
         and row.get("state") == "dead"
         and row.get("messageId") != record.message_id
         and (record.may_reopen or row.get("publication", "") == record.publication)
-        and record.sent_at * 1000 >= int(row.get("endedAt", 0))
+        and record.sent_at * 1000 > int(row.get("endedAt", 0))
     )
 
 
