@@ -157,6 +157,7 @@ class Shop:
         self.listener = Listener(lambda: self.t)
         self.invocations: list[Invocation] = []
         self._expected: set[str] = set()
+        self._clients: dict[str, Any] = {}
         self._entries = {
             "handlers.schedule_reconcile.handler": reconcile_entry(self.cards),
             "handlers.api_checkout.handler": http_entry(self._checkout),
@@ -166,8 +167,13 @@ class Shop:
         template, values = _expanded()
         options = Options(parameters=PARAMETERS, runner=self._runner, observers=[self._observe])
         self.stack = Stack(_changed(template, changes or {}), values, self.aws, options)
-        surroundings = {"SHOP_TABLE": self.stack.ref("ShopTable"), "JOBS_TABLE": self.stack.ref("JobsTable")}
-        self.store = DynamoStore(Deployment(surroundings, self.aws.session(), self.clock.now))
+        tables = {"SHOP_TABLE": self.stack.ref("ShopTable"), "JOBS_TABLE": self.stack.ref("JobsTable")}
+        self._own = Deployment(tables, self.aws.session(), self.clock.now)
+        self.store = DynamoStore(self._own)
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of the account, for what a test does itself."""
+        return self._own.client(service)
 
     # ---- time ----------------------------------------------------------------------------------------
 
@@ -200,13 +206,14 @@ class Shop:
 
     @contextmanager
     def without(self, *functions: str) -> Iterator[None]:
-        """Leave functions' mappings unpolled for a while, as if their pollers were down."""
-        every = self.stack.mappings
-        self.stack.mappings = [one for one in every if one.function.name not in functions]
+        """Leave functions alone for a while, as if their pollers and schedules were down."""
+        mappings, schedules = self.stack.mappings, self.stack.schedules
+        self.stack.mappings = [one for one in mappings if one.function.name not in functions]
+        self.stack.schedules = [one for one in schedules if one.function.name not in functions]
         try:
             yield
         finally:
-            self.stack.mappings = every
+            self.stack.mappings, self.stack.schedules = mappings, schedules
 
     # ---- what is expected to go wrong ----------------------------------------------------------------
 
@@ -268,7 +275,7 @@ class Shop:
 
     def publish(self, text: str, publication: str = "repeat-1", kind: str = "order.paid") -> None:
         """Put a text on the topic, past the outbox."""
-        self.aws.session().client("sns").publish(
+        self.client("sns").publish(
             TopicArn=self.stack.ref("EventsTopic"),
             Message=text,
             MessageAttributes={
@@ -333,16 +340,12 @@ class Shop:
 
     def dead_letters(self, subscriber: str) -> list[dict[str, Any]]:
         """A look into a dead-letter queue as an operator's `ReceiveMessage` gives it."""
-        answer = (
-            self.aws.session()
-            .client("sqs")
-            .receive_message(
-                QueueUrl=self.stack.ref(f"{subscriber.title()}DeadLetterQueue"),
-                MaxNumberOfMessages=10,
-                VisibilityTimeout=0,
-                MessageSystemAttributeNames=["All"],
-                MessageAttributeNames=["All"],
-            )
+        answer = self.client("sqs").receive_message(
+            QueueUrl=self.stack.ref(f"{subscriber.title()}DeadLetterQueue"),
+            MaxNumberOfMessages=10,
+            VisibilityTimeout=0,
+            MessageSystemAttributeNames=["All"],
+            MessageAttributeNames=["All"],
         )
         return [dict(message) for message in answer.get("Messages", [])]
 
@@ -382,7 +385,11 @@ class Shop:
         self.invocations.append(invocation)
 
     def _runner(self, settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:
-        return Mortal(InProcess(settings.handler, surroundings, self._entries.get(settings.handler)))
+        def with_shared_clients() -> Deployment:
+            # making a client takes longer than most of what the tests do with it
+            return replace(surroundings(), _clients=self._clients)
+
+        return Mortal(InProcess(settings.handler, with_shared_clients, self._entries.get(settings.handler)))
 
     def _checkout(self, deployment: Deployment) -> Respond:
         return Acceptance(

@@ -167,13 +167,13 @@ def test_a_repeat_from_the_relay_does_not_reopen_a_dead_job(strict_shop: Shop) -
 def redrive(shop: Shop, subscriber: str) -> None:
     """As the console does it: SQS moves what is in the dead-letter queue back to where it came from."""
     source = shop.aws.sqs.queue(shop.stack.ref(f"{subscriber.title()}DeadLetterQueue")).arn
-    shop.aws.session().client("sqs").start_message_move_task(SourceArn=source)
+    shop.client("sqs").start_message_move_task(SourceArn=source)
     shop.run_for(1)
 
 
 def mend_address(shop: Shop, number: str, email: str) -> None:
     key: dict[str, Any] = {"pk": {"S": f"order-{number}"}, "sk": {"S": "entity"}}
-    shop.aws.session().client("dynamodb").update_item(
+    shop.client("dynamodb").update_item(
         TableName=shop.stack.ref("ShopTable"),
         Key=key,
         UpdateExpression="SET email = :email",

@@ -173,6 +173,6 @@ def test_points_of_two_orders_add_up(shop: Shop) -> None:
 
 def forget(shop: Shop, event_id: str, subscriber: str) -> None:
     """As if the record of the job had never been written."""
-    shop.aws.session().client("dynamodb").delete_item(
+    shop.client("dynamodb").delete_item(
         TableName=shop.stack.ref("JobsTable"), Key={"pk": {"S": event_id}, "sk": {"S": subscriber}}
     )

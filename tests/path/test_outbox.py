@@ -219,7 +219,7 @@ def test_what_time_to_live_removes_is_not_published_again(shop: Shop) -> None:
     shop.order(1001)
     shop.settle()
     key: dict[str, Any] = {"pk": {"S": "order-1001"}, "sk": {"S": "entity"}}
-    shop.aws.session().client("dynamodb").delete_item(TableName=shop.stack.ref("ShopTable"), Key=key)
+    shop.client("dynamodb").delete_item(TableName=shop.stack.ref("ShopTable"), Key=key)
 
     shop.settle()
 

@@ -145,7 +145,7 @@ def test_a_receipt_five_hours_late_is_still_sent(shop: Shop) -> None:
     shop.mailer.switch.fail(seconds=5 * 3600)
     event = shop.order(1001)
 
-    with shop.without("InvoicesFunction", "LoyaltyFunction", "WarehouseFunction"):
+    with shop.without("SweepFunction", "WatchFunction"):
         shop.run_until_idle()
 
     assert shop.states(event.id)["receipts"] == "completed"
