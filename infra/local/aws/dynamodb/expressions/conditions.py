@@ -3,26 +3,16 @@
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from infra.local.aws.dynamodb.expressions import paths
+from infra.local.aws.dynamodb.expressions.functions import ARGUMENTS, COMPARATORS, FUNCTIONS, compares, length
 from infra.local.aws.dynamodb.expressions.parser import Parser
 from infra.local.aws.dynamodb.expressions.paths import Path
 from infra.local.aws.dynamodb.expressions.scope import References, Scope
-from infra.local.aws.dynamodb.values import Item, Value, invalid, kind_of, scalar, size
-
-_ORDERINGS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_COMPARATORS = ("=", "<>", *_ORDERINGS)
-_ORDERED_KINDS = ("S", "N", "B")
+from infra.local.aws.dynamodb.values import Item, Value, invalid
 
 
 @dataclass(frozen=True)
@@ -47,7 +37,7 @@ class SizeOperand:
 
     def value(self, item: Item, scope: Scope) -> Value | None:
         value = self.operand.value(item, scope)
-        return None if value is None else {"N": str(_length(value))}
+        return None if value is None else {"N": str(length(value))}
 
 
 Operand = PathOperand | ValueOperand | SizeOperand
@@ -60,13 +50,7 @@ class Comparison:
     right: Operand
 
     def holds(self, item: Item, scope: Scope) -> bool:
-        """What is missing equals nothing: only `<>` holds of it."""
-        left, right = self.left.value(item, scope), self.right.value(item, scope)
-        if self.comparator == "=":
-            return left is not None and left == right
-        if self.comparator == "<>":
-            return left is None or left != right
-        return _ordered(self.comparator, left, right)
+        return compares(self.comparator, self.left.value(item, scope), self.right.value(item, scope))
 
 
 @dataclass(frozen=True)
@@ -78,7 +62,7 @@ class Between:
     def holds(self, item: Item, scope: Scope) -> bool:
         value = self.operand.value(item, scope)
         low, high = self.low.value(item, scope), self.high.value(item, scope)
-        return _ordered(">=", value, low) and _ordered("<=", value, high)
+        return compares(">=", value, low) and compares("<=", value, high)
 
 
 @dataclass(frozen=True)
@@ -97,7 +81,7 @@ class Call:
     arguments: tuple[Operand, ...]
 
     def holds(self, item: Item, scope: Scope) -> bool:
-        return _FUNCTIONS[self.function](*(argument.value(item, scope) for argument in self.arguments))
+        return FUNCTIONS[self.function](*(argument.value(item, scope) for argument in self.arguments))
 
 
 @dataclass(frozen=True)
@@ -162,7 +146,7 @@ class _ConditionParser(Parser):
         return self._relation(self._operand())
 
     def _relation(self, left: Operand) -> Condition:
-        if self.next in _COMPARATORS:
+        if self.next in COMPARATORS:
             return Comparison(self.take(), left, self._operand())
         if self.accept("BETWEEN"):
             low = self._operand()
@@ -186,12 +170,12 @@ class _ConditionParser(Parser):
 
     def _call(self) -> Condition:
         function = self.take()
-        if function not in _FUNCTIONS:
+        if function not in FUNCTIONS:
             raise invalid(f"Invalid {self.kind}: Invalid function name; function: {function}")
         self.expect("(")
         arguments = self.several(self._operand)
         self.expect(")")
-        if len(arguments) != _ARGUMENTS[function]:
+        if len(arguments) != ARGUMENTS[function]:
             raise invalid(
                 f"Invalid {self.kind}: Incorrect number of operands for operator or function; operator or "
                 f"function: {function}, number of operands: {len(arguments)}"
@@ -202,69 +186,3 @@ class _ConditionParser(Parser):
                 f"{function}"
             )
         return Call(function, arguments)
-
-
-def _ordered(comparator: str, left: Value | None, right: Value | None) -> bool:
-    """Only strings, numbers and binaries have an order, each among themselves."""
-    if (
-        left is None
-        or right is None
-        or kind_of(left) != kind_of(right)
-        or kind_of(left) not in _ORDERED_KINDS
-    ):
-        return False
-    return _ORDERINGS[comparator](scalar(left), scalar(right))
-
-
-def _length(value: Value) -> int:
-    kind = kind_of(value)
-    if kind == "S":
-        return len(value["S"].encode())
-    if kind == "B":
-        return size(value)
-    if kind in ("N", "BOOL", "NULL"):
-        raise invalid(
-            "Invalid ConditionExpression: Incorrect operand type for operator or function; operator or "
-            f"function: size, operand type: {kind}"
-        )
-    return len(value[kind])
-
-
-def _begins_with(value: Value | None, prefix: Value | None) -> bool:
-    if value is None or prefix is None or kind_of(value) != kind_of(prefix):
-        return False
-    start, whole = scalar(prefix), scalar(value)
-    if isinstance(whole, str) and isinstance(start, str):
-        return whole.startswith(start)
-    return isinstance(whole, bytes) and isinstance(start, bytes) and whole.startswith(start)
-
-
-def _contains(value: Value | None, part: Value | None) -> bool:
-    if value is None or part is None:
-        return False
-    kind, part_kind = kind_of(value), kind_of(part)
-    if kind in ("SS", "NS", "BS"):
-        return kind[0] == part_kind and part[part_kind] in value[kind]
-    if kind == "L":
-        return part in value["L"]
-    return kind == part_kind == "S" and part["S"] in value["S"]
-
-
-def _attribute_type(value: Value | None, kind: Value | None) -> bool:
-    return value is not None and kind is not None and kind_of(value) == kind.get("S")
-
-
-_FUNCTIONS: Mapping[str, Callable[..., bool]] = {
-    "attribute_exists": lambda value: value is not None,
-    "attribute_not_exists": lambda value: value is None,
-    "attribute_type": _attribute_type,
-    "begins_with": _begins_with,
-    "contains": _contains,
-}
-_ARGUMENTS = {
-    "attribute_exists": 1,
-    "attribute_not_exists": 1,
-    "attribute_type": 2,
-    "begins_with": 2,
-    "contains": 2,
-}
