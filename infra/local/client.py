@@ -49,6 +49,12 @@ class Client:
     def get(self, path: str) -> Answer:
         return self._ask("GET", path)
 
+    def post(self, path: str) -> Answer:
+        return self._ask("POST", path)
+
+    def delete(self, path: str) -> Answer:
+        return self._ask("DELETE", path)
+
     def follow(self, path: str, seconds: float, until: Callable[[Any], bool] | None = None) -> Any:
         """Poll a status page until it is what is waited for (no more open job). Raises `TimeoutError`."""
         is_there = until or (lambda status: status["state"] not in OPEN_STATES)

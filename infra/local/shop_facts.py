@@ -71,7 +71,10 @@ class Facts:
 
     def work_left(self) -> int:
         """Messages, and events still to be published."""
-        return self.backlog() + sum("unpublished" in item for item in self.orders())
+        return self.backlog() + self.unpublished()
+
+    def unpublished(self) -> int:
+        return sum("unpublished" in item for item in self.orders())
 
     def _counts(self) -> list[tuple[int, int, int]]:
         aws = self.run.aws
