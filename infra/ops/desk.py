@@ -43,7 +43,7 @@ class Desk:
 
     def tell(self, text: str) -> None:
         """Say something on the way to the result."""
-        (self.aside if self.as_json else self.console).print(text, markup=False)
+        (self.aside if self.as_json else self.console).print(text, markup=False, soft_wrap=True)
 
     def may(self, question: str, *, yes: bool, dry_run: bool) -> bool:
         """Whether to go ahead. Asks unless told yes; a dry run never goes ahead. Exits 1 on a no."""

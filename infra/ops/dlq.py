@@ -42,6 +42,7 @@ def show(
     """Show a queue's dead letters, grouped by cause, with each job's ledger. All stay where they are."""
     pair = queues(desk.target).of(subscriber)
     groups = by_cause(redrive.chosen(desk.target, pair, Filter(job, error)))
+    _tell_of_others(desk, pair)
     desk.result(
         [group_document(group) for group in groups], lambda console: show_groups(console, groups, most)
     )
@@ -77,6 +78,7 @@ def redrive_(
     """
     found = queues(desk.target)
     destination = found.of(to).source if to else None
+    _tell_of_others(desk, found.of(subscriber))
     asked = Redriving(desk, found.of(subscriber), Filter(job, error), rate, canary, wait, destination)
     if _agreed(desk, subscriber, asked.number, asked.question, yes=yes, dry_run=dry_run):
         asked.run()
@@ -139,6 +141,13 @@ def _summary(desk: Desk, pair: DeadLetterQueue) -> dict[str, Any]:
         "inFlight": pair.source.in_flight,
         "redrive": moving,
     }
+
+
+def _tell_of_others(desk: Desk, pair: DeadLetterQueue) -> None:
+    """What somebody else has received is out of everybody's reach until that is over."""
+    if pair.dead.in_flight:
+        letters = count(pair.dead.in_flight, "letter")
+        desk.tell(f"{letters} of {pair.subscriber} left out: somebody is looking at them at the moment")
 
 
 def _agreed(desk: Desk, subscriber: str, number: int, question: str, *, yes: bool, dry_run: bool) -> bool:

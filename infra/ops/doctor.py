@@ -65,7 +65,8 @@ def _dead_letters(target: Target, pair: DeadLetterQueue) -> Finding:
 def _outbox(target: Target) -> Finding:
     rows = unpublished(target)
     lag = max((target.clock() - row.born_at for row in rows), default=0)
-    text = f"outbox: {count(len(rows), 'unpublished row')}, the oldest {age(lag)} old"
+    oldest = f", the oldest {age(lag)} old" if rows else ""
+    text = f"outbox: {count(len(rows), 'unpublished row')}{oldest}"
     return Finding(lag < LATE_SECONDS and not any(row.refusal for row in rows), text, "postroom outbox ls")
 
 

@@ -12,7 +12,7 @@ from infra.ops.core import jobs as core
 from infra.ops.core.errors import Refused
 from infra.ops.core.jobs import LISTED_STATES, JobFacts
 from infra.ops.desk import Desk
-from infra.ops.texts import moment, plain, print_ledger, state, table
+from infra.ops.texts import count, moment, plain, print_ledger, state, table
 
 app = typer.Typer(help="Jobs: list, show with ledger, watch, cancel.", no_args_is_help=True)
 
@@ -94,10 +94,10 @@ def _show(console: Console, found: list[JobFacts]) -> None:
         view = one.view
         heading = table("", "", "")
         heading.show_header = False
-        heading.add_row(one.id, state(view.state), f"{view.attempts} attempts")
+        heading.add_row(one.id, state(view.state), count(view.attempts, "attempt"))
         console.print(heading)
         if view.result:
             console.print(f"    result: {plain(view.result)}", markup=False)
         if one.row.get("generation"):
-            console.print(f"    redriven {one.row['generation']} times")
+            console.print(f"    redriven: {count(one.row['generation'], 'time')}")
         print_ledger(console, one.row)

@@ -10,6 +10,7 @@ import typer
 from infra.ops.commands import REFUSED
 from infra.ops.core import move_tasks, redrive
 from infra.ops.core.causes import DeadJob
+from infra.ops.core.move_tasks import MoveTask
 from infra.ops.core.queues import DeadLetterQueue, Queue
 from infra.ops.core.redrive import Filter
 from infra.ops.desk import Desk
@@ -69,12 +70,19 @@ class Redriving:
         target = self.desk.target
         move_tasks.start(target, self.pair, self.rate, self.to)
         self._write_down(messages=self.pair.dead.depth, way="move task", to=self.to.arn if self.to else None)
-        with self.desk.progress("moving") as report:
-            task = move_tasks.follow(target, self.pair, report)
+        task = self._followed()
         took = age(target.clock() - task.started_at)
         document = {**document, "status": task.status, "moved": task.moved, "of": task.to_move}
         text = f"{task.status.lower()}: SQS moved {task.moved} of {task.to_move} in {took}"
         self._finish(document, text, good=task.status == "COMPLETED")
+
+    def _followed(self) -> MoveTask:
+        try:
+            with self.desk.progress("moving") as report:
+                return move_tasks.follow(self.desk.target, self.pair, report)
+        except KeyboardInterrupt:
+            self.desk.tell(f"SQS goes on with it; `postroom dlq stop {self.pair.subscriber}` stops it")
+            raise
 
     def _resend_rest(self, document: Mapping[str, Any]) -> None:
         sent, failed = self._resend(self.rate, None)

@@ -67,6 +67,16 @@ def test_show_leaves_every_letter_where_it_is(shop: Shop, post: Post, operator: 
     assert shop.waiting("ReceiptsDeadLetterQueue") == 12
 
 
+def test_letters_that_somebody_else_holds_are_told_of(shop: Shop, post: Post, operator: Operator) -> None:
+    kill(shop, post, 1001, 1002)
+    shop.aws.session().client("sqs").receive_message(QueueUrl=shop.stack.ref("ReceiptsDeadLetterQueue"))
+
+    answer = operator.type("dlq", "show", "receipts")
+
+    assert "1 letter of receipts left out" in answer.stdout
+    assert "1 × Permanent" in answer.stdout
+
+
 def test_a_whole_queue_is_moved_by_sqs_itself(shop: Shop, post: Post, operator: Operator) -> None:
     kill(shop, post, 1001, 1002)
 
