@@ -149,9 +149,9 @@ def a_duplicate_delivery(story: Story) -> None:
     """The same event twice more: a naive consumer ends at 612 points."""
     story.chapter("One event, delivered three times")
     before = story.facts.effects()
-    event = story.facts.event_of(
-        story.client("ada").checkout("order-1", cart("ada@example.com")).json["jobId"]
-    )
+    client = story.client("ada")
+    event = story.facts.event_of(client.checkout("order-1", cart("ada@example.com")).json["jobId"])
+    client.close()
     for _ in range(2):
         _publish(story, event)
     story.tell("published again, twice, each as a new message to every subscriber")
