@@ -53,6 +53,7 @@ PARAMETERS = {"CardsUrl": "http://cards.test", "MailUrl": "smtp://mail.test:25",
 SUBSCRIBERS = tuple(each.subscriber for each in job_types("handlers"))
 AMOUNT = 2_042_500
 """₦20,425 in kobo: what the cart of two shirts and a basket costs."""
+OPENED = datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp()
 
 Changes = Mapping[str, Mapping[str, Any]]
 """Properties of the template's resources to replace, by logical id."""
@@ -146,10 +147,10 @@ class Listener(logging.Handler):
 class Shop:
     """One deployed shop. Times are in seconds since it opened (`t`)."""
 
-    def __init__(self, changes: Changes | None = None, **entries: Entry) -> None:
-        """`entries` take the place of subscribers' own, by name (`receipts`, ...)."""
-        self.clock = ManualClock()
-        self.opened = self.clock.now()
+    def __init__(self, changes: Changes | None = None, opened: float = OPENED, **entries: Entry) -> None:
+        """`opened` is epoch seconds. `entries` take the place of subscribers' own, by name (`receipts`)."""
+        self.clock = ManualClock(opened)
+        self.opened = opened
         self.aws = LocalAws(self.clock)
         self.mailer = Mailer(Switch(self.clock.now), lambda: self.t)
         self.gateway = CardGateway(Switch(self.clock.now))

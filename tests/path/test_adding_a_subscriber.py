@@ -1,0 +1,82 @@
+"""A new reaction to an event is one file and one block: the README's example, performed as it is printed."""
+
+import pytest
+
+from tests.path.clone import Clone
+
+BLOCK = "docs/examples/fraud.yaml"
+FILE = "docs/examples/queue_fraud.py"
+
+ORDER_AND_FOLLOW = """
+import json
+from datetime import UTC, datetime
+from tests.path.shop import Shop
+
+shop = Shop(opened=datetime(2026, 12, 1, tzinfo=UTC).timestamp())
+answer = shop.checkout()
+queued = shop.states(answer.json["jobId"])
+shop.settle()
+status = shop.status(answer.json["jobId"])
+reviews = [item["pk"] for item in shop.shop_items() if item["sk"] == "review"]
+print(json.dumps({"job": answer.json["jobId"], "queued": queued, "status": status, "reviews": reviews}))
+"""
+
+
+def add_the_example(clone: Clone) -> None:
+    file = (clone.path / FILE).read_text(encoding="utf-8")
+    (clone.path / "handlers" / "queue_fraud.py").write_text(file, encoding="utf-8")
+    template, block = clone.path / "template.yaml", (clone.path / BLOCK).read_text(encoding="utf-8")
+    before, outputs, after = template.read_text(encoding="utf-8").partition("\nOutputs:\n")
+    template.write_text(f"{before}\n{block}{outputs}{after}", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    return Clone.make(tmp_path_factory.mktemp("clone"))
+
+
+@pytest.fixture(scope="module")
+def files_before(clone: Clone) -> dict[str, str]:
+    return clone.files()
+
+
+@pytest.fixture(scope="module")
+def extended(clone: Clone, files_before: dict[str, str]) -> Clone:
+    add_the_example(clone)
+    return clone
+
+
+def test_it_edits_no_producer_and_nothing_else(extended: Clone, files_before: dict[str, str]) -> None:
+    after = extended.files()
+
+    assert after.keys() - files_before.keys() == {"handlers/queue_fraud.py"}
+    assert {name for name in files_before if after[name] != files_before[name]} == {"template.yaml"}
+    added = after["template.yaml"].replace((extended.path / BLOCK).read_text(encoding="utf-8"), "")
+    assert added.replace("\n\n\nOutputs", "\n\nOutputs") == files_before["template.yaml"]
+
+
+def test_an_order_gets_the_new_job_done_and_shown(extended: Clone) -> None:
+    seen = extended.answer(ORDER_AND_FOLLOW)
+
+    assert seen["queued"].keys() == {"receipts", "invoices", "loyalty", "warehouse", "fraud"}
+    assert {job["state"] for job in seen["status"].values()} == {"completed"}
+    assert seen["status"]["fraud"]["result"] == {"review": "requested"}
+    assert seen["reviews"] == [seen["job"].removesuffix("-paid")]
+
+
+def test_orders_from_before_the_subscriber_do_not_wait_for_it(extended: Clone) -> None:
+    seen = extended.answer(ORDER_AND_FOLLOW.replace("2026, 12, 1", "2026, 11, 30"))
+
+    assert seen["queued"].keys() == {"receipts", "invoices", "loyalty", "warehouse"}
+
+
+def test_the_template_still_keeps_every_house_rule(extended: Clone) -> None:
+    assert "keeps all" in extended.run("-m", "infra.checks")
+
+
+def test_the_test_that_every_handler_has_covers_it_by_itself(extended: Clone) -> None:
+    ran = extended.run(
+        "-m", "pytest", "tests/path/test_effect_once.py", "-q", "-k", "fraud", "-p", "no:cacheprovider"
+    )
+
+    assert "3 passed" in ran
