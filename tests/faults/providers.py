@@ -1,0 +1,21 @@
+"""The shop's providers, with logs of their own."""
+
+from dataclasses import dataclass, field
+
+from handlers.providers.mail_smtp import SmtpMailer
+from handlers.shop.ports import Mail
+
+SENDER = "shop@example.com"
+
+
+@dataclass
+class Mailroom:
+    """Composes mails as the real adapter does, and keeps the bytes of each under its message id."""
+
+    mails: dict[str, list[bytes]] = field(default_factory=dict)
+
+    def send(self, mail: Mail, *, key: str) -> str:
+        message = SmtpMailer("smtp://mail.example", SENDER).compose(mail, key)
+        message_id = str(message["Message-ID"])
+        self.mails.setdefault(message_id, []).append(message.as_bytes())
+        return message_id

@@ -1,0 +1,81 @@
+"""The sweep: each scenario once as it is, then once for each fault at each call, and under each condition."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from infra.testkit.gate import Plan, Spot
+from tests.faults.conditions import CONDITIONS, DUPLICATES, FREEDOMS, SEEDS
+from tests.faults.invariants import Violation, violations
+from tests.faults.scenarios import Scenario
+from tests.faults.world import Setting, world
+
+NOT_STRUCK = "0 the fault is played"
+NOT_QUIET = "3 all comes to rest"
+
+Variant = Callable[[Setting], Setting]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One replay: of which scenario, with which fault or condition, from which seed."""
+
+    plan: Plan | None = None
+    condition: str = ""
+    seed: int = 0
+
+    def __str__(self) -> str:
+        parts = [
+            self.condition,
+            str(self.plan) if self.plan else "",
+            f"seed {self.seed}" if self.seed else "",
+        ]
+        return ", ".join(filter(None, parts)) or "as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a replay showed. `calls` are those that it made before it was judged."""
+
+    trial: Trial
+    calls: Sequence[Spot] = field(default=(), repr=False)
+    violations: Sequence[Violation] = ()
+
+
+def unchanged(setting: Setting) -> Setting:
+    return setting
+
+
+def replay(scenario: Scenario, trial: Trial, variant: Variant = unchanged) -> Outcome:
+    with world(variant(scenario.setting), trial.plan, trial.seed) as made:
+        made.rig.gate.meanwhile = lambda site: scenario.meanwhile(made, site)
+        if trial.condition:
+            CONDITIONS[trial.condition](made)
+        made.disturbed = bool(trial.plan or trial.condition)
+        try:
+            scenario.script(made)
+        except AssertionError as error:
+            return Outcome(trial, (), [Violation(NOT_QUIET, str(error))])
+        gate = made.rig.gate
+        calls = [spot for spot in gate.calls if spot.site.function in scenario.disturbs]
+        found = [Violation(NOT_STRUCK, str(trial))] if trial.plan and not gate.struck else []
+        gate.plan = None
+        return Outcome(trial, calls, [*found, *violations(made, scenario.expected)])
+
+
+def trials(calls: Sequence[Spot], scenario: Scenario) -> Iterator[Trial]:
+    """Everything to try, from the calls of the undisturbed run."""
+    for spot in calls:
+        for fault in spot.faults:
+            yield Trial(Plan(spot, fault))
+    if _consumes(scenario):
+        yield from (Trial(condition=name) for name in DUPLICATES)
+        for spot in calls:
+            for fault in spot.faults:
+                yield Trial(Plan(spot, fault), "copy at once, as a new message")
+    for name in FREEDOMS:
+        yield from (Trial(condition=name, seed=seed) for seed in SEEDS)
+
+
+def _consumes(scenario: Scenario) -> bool:
+    named = {f"{each.capitalize()}Function" for each in scenario.setting.subscribers}
+    return bool(named & scenario.disturbs)

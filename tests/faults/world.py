@@ -1,0 +1,298 @@
+"""One run of a scenario: the template's functions on the model, their providers, their clients, one fault."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from handlers import api_checkout, queue_invoices, queue_loyalty, queue_receipts, queue_warehouse
+from handlers.postroom.acceptance import Acceptance
+from handlers.postroom.aws.dead_letters import SqsDeadLetters
+from handlers.postroom.aws.deployment import Deployment
+from handlers.postroom.aws.entry import Entry, LambdaHandler
+from handlers.postroom.aws.expressions import from_attributes
+from handlers.postroom.aws.http_entry import http_entry
+from handlers.postroom.aws.job_index import DynamoJobIndex
+from handlers.postroom.aws.queue_entry import queue_handler
+from handlers.postroom.aws.tables import DynamoStore
+from handlers.postroom.cancellation import Cancellation
+from handlers.postroom.http import Respond
+from handlers.postroom.job_lists import JobLists
+from handlers.postroom.jobs_api import JobsApi
+from handlers.postroom.status import JobStatus
+from handlers.postroom.storage import Item
+from handlers.postroom.watch import Watch
+from handlers.shop.checkout import checkout
+from infra.local.aws.sqs.message import Message
+from infra.local.aws.sqs.queue import Queue
+from infra.local.functions import Invocation
+from infra.local.providers.cards import CardGateway
+from infra.local.providers.outages import Switch
+from infra.local.stack import Options, Stack
+from infra.local.stubs import StubCards, reconcile_entry
+from infra.testkit.direct import Direct
+from infra.testkit.gate import Plan
+from infra.testkit.provider import Watched
+from infra.testkit.rig import Rig
+from tests.faults.client import Clients
+from tests.faults.kinds import KINDS, AnyJob, FrontDesk, kind_entry
+from tests.faults.logs import collected
+from tests.faults.providers import Mailroom
+from tests.faults.template import SHOP, parameters, template_for
+
+DAY_SECONDS = 86_400.0
+AGES = (61.0, 13 * 3600.0)
+"""Steps in time after which the schedules are tried: old enough for the sweep, then for all the rest."""
+MOST_ROUNDS = 12
+
+JOB_TYPES: Mapping[str, AnyJob] = {
+    each.subscriber: each
+    for each in (
+        queue_receipts.send_receipt,
+        queue_invoices.store_invoice,
+        queue_loyalty.credit_points,
+        queue_warehouse.request_pick,
+        *KINDS,
+    )
+}
+
+Entries = Mapping[str, Callable[["World"], Entry]]
+"""By a handler's path: what takes its place in a world."""
+OnArrival = Callable[["World", Queue, Message], None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a world is made of. `entries` replace the product's; `relays` is whether the stream is read."""
+
+    subscribers: tuple[str, ...]
+    entries: Entries = field(default_factory=dict)
+    change_template: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda template: template
+    relays: bool = True
+
+
+class World:
+    """Make it with `world`."""
+
+    def __init__(self, setting: Setting, plan: Plan | None, lines: list[str], seed: int = 0) -> None:
+        self.setting = setting
+        self.plan = plan
+        self.lines = lines
+        self.rig = Rig(plan, seed)
+        self.clock = self.rig.clock
+        self.mailroom, self.gateway, self.front = Mailroom(), CardGateway(Switch(self.clock.now)), FrontDesk()
+        self.mail = self._watched("mail", self.mailroom)
+        self.cards = self._watched("cards", StubCards(self.gateway))
+        self.desk = self._watched("desk", self.front)
+        self.on_arrival: OnArrival | None = None
+        self.redriven: set[str] = set()
+        self.disturbed = False
+        self.delivered: list[tuple[str, str]] = []
+        self.failures: list[Invocation] = []
+        self.stack = self._stack(seed)
+        self.clients = Clients(self.stack, self.clock, self.pass_time)
+        self._arrived: set[int] = set()
+
+    @property
+    def job_types(self) -> Sequence[AnyJob]:
+        return [JOB_TYPES[each] for each in self.setting.subscribers]
+
+    # -- driving
+
+    def pass_time(self, seconds: float) -> None:
+        """So many seconds, in which the queues are worked."""
+        end = self.clock.now() + seconds
+        self.rig.drain(self._pollables, end)
+        self.clock.advance(max(0.0, end - self.clock.now()))
+
+    def quiet(self) -> None:
+        """Let time pass, and the schedules run, until nothing changes any more."""
+        ages = iter(AGES)
+        age = next(ages)
+        for _ in range(MOST_ROUNDS):
+            self.drain()
+            before = self.fingerprint()
+            # or every look into a dead-letter queue would leave more letters in it
+            self.rig.aws.switches.duplicate_delivery = 0.0
+            self.clock.advance(age)
+            all_went_well = self.run_schedules()
+            self.drain()
+            if all_went_well and self.fingerprint() == before:
+                following = next(ages, None)
+                if following is None:
+                    return
+                age = following
+        raise AssertionError("the schedules find something to do for ever")
+
+    def drain(self) -> None:
+        self.rig.drain(self._pollables, self.clock.now() + 60 * DAY_SECONDS)
+
+    def run_schedules(self) -> bool:
+        """Whether none of them failed."""
+        runs = [self.run_schedule(schedule.function.name) for schedule in self.stack.schedules]
+        return all(run.error is None for run in runs)
+
+    def run_schedule(self, function: str) -> Invocation:
+        return self.stack.functions[function].invoke({"source": "aws.scheduler"})
+
+    def fingerprint(self) -> object:
+        """What there is, apart from how often somebody looked at it."""
+        letters = {
+            name: sorted(each.id for each in self.messages(queue))
+            for name, queue in self.rig.aws.sqs.queues.items()
+        }
+        charges = [(charge.id, charge.status) for charge in self.gateway.charges]
+        return self.shop_items, self.job_rows, letters, charges
+
+    def redrive(self, subscriber: str) -> None:
+        """As any operator would: with SQS's own move task, back to the source queue."""
+        source = self.dead_letters(subscriber)
+        self.redriven.add(subscriber)
+        Direct(self.rig.aws).client("sqs").start_message_move_task(SourceArn=source.arn)
+
+    # -- evidence
+
+    @property
+    def shop_items(self) -> list[Item]:
+        return self._items("ShopTable")
+
+    @property
+    def job_rows(self) -> dict[tuple[str, str], Item]:
+        """By event id and subscriber."""
+        return {(row["pk"], row["sk"]): row for row in self._items("JobsTable")}
+
+    @property
+    def orders(self) -> list[Item]:
+        return [item for item in self.shop_items if item["sk"] == "entity" and "lines" in item]
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        buckets = self.rig.aws.s3.buckets.values()
+        return {name: stored.body for bucket in buckets for name, stored in bucket.items()}
+
+    def messages(self, queue: Queue) -> list[Message]:
+        with self.rig.aws.region.changed:
+            return queue.messages
+
+    def queue(self, subscriber: str) -> Queue:
+        return self.rig.aws.sqs.queue(self.stack.ref(f"{subscriber.capitalize()}Queue"))
+
+    def dead_letters(self, subscriber: str) -> Queue:
+        return self.rig.aws.sqs.queue(self.stack.ref(f"{subscriber.capitalize()}DeadLetterQueue"))
+
+    def _items(self, table: str) -> list[Item]:
+        return [from_attributes(item) for item in self.rig.aws.dynamodb.table(self.stack.ref(table)).items]
+
+    # -- making
+
+    def _watched(self, name: str, target: Any) -> Watched:
+        return Watched(name, target, self.rig.gate, self.clock)
+
+    def _stack(self, seed: int) -> Stack:
+        entries = {path: make(self) for path, make in {**PRODUCT, **self.setting.entries}.items()}
+        entries |= {
+            f"handlers.queue_{each.subscriber}.handler": kind_entry(each, self.desk)
+            for each in self.job_types
+            if each.subscriber not in SHOP and f"handlers.queue_{each.subscriber}.handler" not in entries
+        }
+        options = Options(runner=self.rig.runner(entries), observers=[self._observe], seed=seed)
+        template = self.setting.change_template(template_for(self.setting.subscribers))
+        return Stack(template, parameters(), self.rig.aws, options)
+
+    def _observe(self, invocation: Invocation) -> None:
+        for record in invocation.event.get("Records", ()):
+            if "body" in record:
+                publication = record["messageAttributes"].get("publication", {}).get("stringValue", "")
+                self.delivered.append((record["body"], publication))
+        if invocation.error is not None:
+            self.failures.append(invocation)
+
+    @property
+    def _pollables(self) -> list[Any]:
+        mappings = [
+            mapping
+            for mapping in self.stack.mappings
+            if self.setting.relays or mapping.function.name != "RelayFunction"
+        ]
+        return [each for mapping in mappings for each in (_Arrivals(self), mapping)]
+
+    def meet_arrivals(self) -> None:
+        """Tell `on_arrival` of each message that has come to a subscriber's queue since."""
+        if self.on_arrival is None:
+            return
+        for subscriber in self.setting.subscribers:
+            queue = self.queue(subscriber)
+            for message in self.messages(queue):
+                if id(message) not in self._arrived:
+                    self._arrived.add(id(message))
+                    self.on_arrival(self, queue, message)
+                    self._arrived |= {id(each) for each in self.messages(queue)}
+
+
+@dataclass(frozen=True)
+class _Arrivals:
+    """Looks at the queues before anybody works them."""
+
+    world: World
+
+    def claim(self) -> None:
+        self.world.meet_arrivals()
+
+    def next_due(self) -> None:
+        return None
+
+
+@contextmanager
+def world(setting: Setting, plan: Plan | None = None, seed: int = 0) -> Iterator[World]:
+    with collected() as lines:
+        yield World(setting, plan, lines, seed)
+
+
+def checkout_with(store: Callable[[Deployment], DynamoStore]) -> Callable[[World], Entry]:
+    def make(world: World) -> Entry:
+        def build(deployment: Deployment) -> Respond:
+            now = lambda: datetime.fromtimestamp(deployment.clock(), UTC)  # noqa: E731
+            return Acceptance(work=checkout(world.cards), store=store(deployment), now=now)  # type: ignore[arg-type]
+
+        return http_entry(build)
+
+    return make
+
+
+def _jobs(world: World) -> Entry:
+    def build(deployment: Deployment) -> Respond:
+        store = DynamoStore(deployment)
+        return JobsApi(
+            status=JobStatus(store, world.job_types),
+            lists=JobLists(DynamoJobIndex(store), store, world.job_types),
+            cancel=Cancellation(store, world.job_types, deployment.clock),
+        )
+
+    return http_entry(build)
+
+
+def _receipts(world: World) -> Entry:
+    return queue_handler(queue_receipts.send_receipt, provider=lambda _: world.mail)
+
+
+def watch_with(store: Callable[[Deployment], DynamoStore]) -> Callable[[World], Entry]:
+    def make(world: World) -> Entry:
+        def build(deployment: Deployment) -> LambdaHandler:
+            watch = Watch(store(deployment), deployment.clock)
+            queues = [(each, SqsDeadLetters(deployment, each.subscriber)) for each in world.job_types]
+            return lambda _event, context: watch.run(queues, context.get_remaining_time_in_millis)
+
+        return Entry(build)
+
+    return make
+
+
+PRODUCT: Entries = {
+    f"{api_checkout.__name__}.handler": checkout_with(DynamoStore),
+    "handlers.api_jobs.handler": _jobs,
+    f"{queue_receipts.__name__}.handler": _receipts,
+    "handlers.schedule_watch.handler": watch_with(DynamoStore),
+    "handlers.schedule_reconcile.handler": lambda world: reconcile_entry(world.cards),
+}
+"""Entries of the product, wired as it wires them, with the providers and subscribers of the world."""
