@@ -3,7 +3,7 @@
 The event is an attribute of the item, so the entity and its event are written together or not at all.
 """
 
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 from .events import Event
@@ -32,3 +32,28 @@ def shard_of(aggregate: str) -> str:
 
 def shards() -> list[str]:
     return [str(number) for number in range(SHARDS)]
+
+
+class Outstanding(Protocol):
+    def oldest_outstanding(self, shard: str) -> int | None:
+        """When the oldest row of a shard was born, in epoch milliseconds; None when there is none."""
+
+
+class Lag(NamedTuple):
+    """Ages in seconds, 0 when there is none: of the oldest row to be published, and of the oldest refused."""
+
+    seconds: float
+    refused_seconds: float
+
+
+def lag(outbox: Outstanding, now: float) -> Lag:
+    """How far publishing is behind, as the index tells it, which may be a moment late.
+
+    `now` is epoch seconds. Costs one small query a shard.
+    """
+    waiting = [born for shard in shards() if (born := outbox.oldest_outstanding(shard)) is not None]
+    return Lag(_age(min(waiting, default=None), now), _age(outbox.oldest_outstanding(REFUSED), now))
+
+
+def _age(born_ms: int | None, now: float) -> float:
+    return 0.0 if born_ms is None else max(0.0, now - born_ms / 1000)

@@ -90,6 +90,16 @@ class DynamoStore:
         )
         return [Key("shop", row["pk"]["S"], row["sk"]["S"]) for row in answer["Items"]]
 
+    def oldest_outstanding(self, shard: str) -> int | None:
+        answer = self.query(
+            "shop",
+            IndexName="unpublished",
+            KeyConditionExpression="unpublished = :shard",
+            ExpressionAttributeValues={":shard": {"S": shard}},
+            Limit=1,
+        )
+        return next((int(row["bornAt"]["N"]) for row in answer["Items"]), None)
+
     def query(self, table: Table, **request: Any) -> Any:
         """One page of a `Query`, as DynamoDB answers it."""
         return self._call("query", TableName=self._table_name(table), **request)
