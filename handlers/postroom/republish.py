@@ -15,7 +15,6 @@ from .jobs import RETENTION_SECONDS, JobType
 from .records import REOPEN, REPUBLISH
 from .storage import Store
 
-
 MESSAGE_LIFE_SECONDS = 28 * 24 * 3600
 """How long after it was sent a message may be worked on: 14 days in the queue, 14 more as a dead letter."""
 OLDEST_SECONDS = RETENTION_SECONDS - MESSAGE_LIFE_SECONDS
@@ -48,10 +47,8 @@ class Republisher:
     def send(self, event_id: str, to: JobType[Any], *, reopen: bool = False) -> Sent:
         """Raises `NotFound` when the subscriber's type has no such event, `TooOld`, or `Transient`."""
         text, envelope = self._event(event_id, to)
-        if self.clock() - envelope.time.timestamp() >= RETENTION_SECONDS:
-            raise TooOld(
-                f"{event_id} is older than the {RETENTION_SECONDS // 86_400} days that jobs are kept"
-            )
+        if self.clock() - envelope.time.timestamp() >= OLDEST_SECONDS:
+            raise TooOld(f"{event_id} is older than {OLDEST_SECONDS // 86_400} days: it might be done twice")
         publication = self.new_id()
         attributes = {"type": envelope.type, "publication": publication}
         if reopen:
