@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from typing import Any
 
 import boto3
@@ -224,14 +225,25 @@ def endpoint() -> Iterator[str]:
     thread.join()
 
 
-def test_every_service_answers_over_http(endpoint: str) -> None:
+@pytest.fixture
+def client(endpoint: str) -> Iterator[Callable[[str], Any]]:
+    """Makes clients that go through a socket, and closes them."""
     session = boto3.Session("local", "local", region_name=REGION)
-    client: Callable[[str], Any] = lambda service: session.client(service, endpoint_url=endpoint)  # type: ignore[call-overload]  # noqa: E731
-    sqs, s3, dynamodb = client("sqs"), client("s3"), client("dynamodb")
+    with ExitStack() as made:
+
+        def client(service: str) -> Any:
+            return made.enter_context(closing(session.client(service, endpoint_url=endpoint)))  # type: ignore[call-overload]
+
+        yield client
+
+
+def test_every_service_answers_over_http(client: Callable[[str], Any]) -> None:
+    sqs, sns, s3 = client("sqs"), client("sns"), client("s3")
+    dynamodb, streams = client("dynamodb"), client("dynamodbstreams")
 
     queue = create_queue(sqs, "work")
     sqs.send_message(QueueUrl=queue, MessageBody="₦")
-    topic = client("sns").create_topic(Name="events")["TopicArn"]
+    topic = sns.create_topic(Name="events")["TopicArn"]
     stream = create_table(dynamodb)["LatestStreamArn"]
     dynamodb.put_item(TableName="Shop", Item=item("a"))
     s3.create_bucket(Bucket="invoices", CreateBucketConfiguration={"LocationConstraint": REGION})
@@ -240,7 +252,7 @@ def test_every_service_answers_over_http(endpoint: str) -> None:
     assert sqs.receive_message(QueueUrl=queue)["Messages"][0]["Body"] == "₦"
     assert topic.endswith(":events")
     assert dynamodb.get_item(TableName="Shop", Key=key("a"))["Item"] == item("a")
-    assert client("dynamodbstreams").describe_stream(StreamArn=stream)["StreamDescription"]["Shards"]
+    assert streams.describe_stream(StreamArn=stream)["StreamDescription"]["Shards"]
     assert s3.get_object(Bucket="invoices", Key="2026/a é.pdf")["Body"].read() == b"%PDF" * 50_000
     with refused("ConditionalCheckFailedException"):
         dynamodb.put_item(TableName="Shop", Item=item("a"), ConditionExpression="attribute_not_exists(pk)")
