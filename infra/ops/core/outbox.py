@@ -1,9 +1,14 @@
 """What is still to be published, and what the topic refuses."""
 
 from dataclasses import dataclass
+from functools import partial
 
+from handlers.postroom.aws.subscriber_queue import SqsSubscriberQueue
+from handlers.postroom.errors import NotFound
 from handlers.postroom.outbox import REFUSED, shards
+from handlers.postroom.republish import Republisher, Sent, TooOld
 from handlers.postroom.storage import Item, Key
+from infra.ops.core.errors import Refused
 from infra.ops.core.target import Target
 
 PER_SHARD = 100
@@ -33,3 +38,14 @@ def unpublished(target: Target) -> list[Unpublished]:
 def _row(key: Key, item: Item) -> Unpublished:
     refusal = item.get("refusal") if item["unpublished"] == REFUSED else None
     return Unpublished(key, str(item.get("event", "")), int(item["bornAt"]) / 1000, refusal)
+
+
+def republish(target: Target, event_id: str, subscriber: str, *, reopen: bool) -> Sent:
+    """Send one event to one subscriber's queue. Raises `Refused` for none, or one older than job rows."""
+    around = target.deployment
+    queue_of = partial(SqsSubscriberQueue, around)
+    republisher = Republisher(target.store, queue_of, around.new_id, around.clock)
+    try:
+        return republisher.send(event_id, target.job_type(subscriber), reopen=reopen)
+    except (NotFound, TooOld) as reason:
+        raise Refused(str(reason)) from reason

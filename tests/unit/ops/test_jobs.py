@@ -106,6 +106,41 @@ def test_outbox_tells_what_has_not_gone_out_and_what_never_will(shop: Shop, oper
     }
 
 
+def test_one_event_goes_to_one_subscriber_again(trouble: Shop, operator: Operator) -> None:
+    trouble.run_for(1)
+    trouble.mailer.switch.mend()
+    runs = len(trouble.runs("LoyaltyFunction"))
+
+    sent = operator.asks("outbox", "republish", EVENT, "--to", "receipts", "--reopen", "--yes")
+    trouble.settle()
+
+    assert sent["reopen"] is True
+    assert trouble.states(EVENT)["receipts"] == "completed"
+    assert len(trouble.runs("LoyaltyFunction")) == runs
+    assert [entry["act"] for entry in operator.audit()] == ["outbox republish"]
+
+
+def test_republishing_reopens_nothing_unless_told(trouble: Shop, operator: Operator) -> None:
+    trouble.run_for(1)
+
+    operator.asks("outbox", "republish", EVENT, "--to", "receipts", "--yes")
+    trouble.settle()
+
+    assert trouble.states(EVENT)["receipts"] == "dead"
+
+
+def test_an_event_older_than_its_markers_is_not_republished(shop: Shop, operator: Operator) -> None:
+    shop.order(1001)
+    shop.settle()
+    shop.clock.advance(45 * 86_400)
+
+    answer = operator.type("outbox", "republish", EVENT, "--to", "loyalty", "--yes")
+
+    assert answer.exit_code == 1
+    assert "is older than" in answer.stderr
+    assert operator.audit() == []
+
+
 def test_doctor_is_content_with_a_stack_at_rest(shop: Shop, operator: Operator) -> None:
     shop.order(1001)
     shop.settle()
