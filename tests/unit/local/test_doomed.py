@@ -7,7 +7,6 @@ import pytest
 from infra.local.doomed import Doomed
 from infra.local.functions import RunnerError
 
-
 ENVIRON = {"PATH": os.environ["PATH"]}
 
 
