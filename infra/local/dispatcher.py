@@ -5,19 +5,38 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
-from infra.local.stack import Pollable, Stack
+from infra.local.aws import LocalAws
+from infra.local.stack import Pollable
 
 LONGEST_NAP_SECONDS = 1.0
 log = logging.getLogger("infra.local")
 
 
+class Driven(Protocol):
+    """What a dispatcher needs of a stack."""
+
+    @property
+    def pollables(self) -> Sequence[Pollable]: ...
+
+    @property
+    def aws(self) -> LocalAws: ...
+
+    @property
+    def stopping(self) -> threading.Event: ...
+
+    def now(self) -> float: ...
+
+    def next_due(self) -> float | None: ...
+
+
 class Dispatcher:
     """Hands claimed work to threads, at most `concurrency` pieces of each mapping at once."""
 
-    def __init__(self, stack: Stack, concurrency: int) -> None:
+    def __init__(self, stack: Driven, concurrency: int) -> None:
         self._stack = stack
         self._limits = {pollable.name: min(pollable.concurrency, concurrency) for pollable in stack.pollables}
         self._in_work: Counter[str] = Counter()
@@ -43,9 +62,17 @@ class Dispatcher:
                     self._changed.wait(self._nap())
 
     def _claim_all(self) -> int:
-        return sum(self._claim(pollable) for pollable in self._stack.pollables)
+        return sum(map(self._claim, self._stack.pollables))
 
     def _claim(self, pollable: Pollable) -> int:
+        try:
+            return self._claim_some(pollable)
+        except Exception:
+            # One mapping's trouble must not stop the others, nor pass unseen.
+            log.exception("%s cannot take its work", pollable.name)
+            return 0
+
+    def _claim_some(self, pollable: Pollable) -> int:
         claimed = 0
         while self._in_work[pollable.name] < self._limits[pollable.name] and (work := pollable.claim()):
             self._in_work[pollable.name] += 1
