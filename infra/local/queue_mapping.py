@@ -38,6 +38,9 @@ class Queue(Protocol):
     @property
     def arn(self) -> str: ...
 
+    @property
+    def is_fifo(self) -> bool: ...
+
     def receive(self, limit: int) -> Sequence[Delivery]: ...
 
     def delete(self, receipt_handles: Sequence[str]) -> None: ...
@@ -58,7 +61,11 @@ class QueueMappingSettings:
 
 
 class QueueMapping:
-    """Feeds one queue to one function. Several batches may be in work at once."""
+    """Feeds one queue to one function. Several batches may be in work at once.
+
+    Of a FIFO queue, a batch is what one receive gave: the queue itself keeps a message group with one batch at
+    a time and in order, while other groups go on beside it (services-sqs-scaling.html).
+    """
 
     def __init__(
         self,
@@ -77,6 +84,9 @@ class QueueMapping:
         self._region = region
         self._stopping = stopping
         self._wait = wait
+        if queue.is_fifo and (settings.batch_size > RECEIVE_LIMIT or settings.window):
+            # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html
+            raise ValueError(f"{name}: a FIFO queue's batches have at most {RECEIVE_LIMIT} records, no window")
         self._wanted: Predicate = any_of(settings.patterns)
 
     @property
@@ -108,6 +118,8 @@ class QueueMapping:
 
     def _filled(self, first: list[Delivery]) -> list[Delivery]:
         batch = first
+        if self._queue.is_fifo:
+            return batch
         if self.settings.window:
             self._wait(self.settings.window)
         while len(batch) < self.settings.batch_size:

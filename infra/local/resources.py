@@ -82,9 +82,12 @@ def _index(index: Properties) -> dict[str, Any]:
 
 def _queue(account: Account, logical_id: str, properties: Properties) -> Made:
     client = account.client("sqs")
-    suffix = ".fifo" if _text(properties.get("FifoQueue")) == "true" else ""
-    name = properties.get("QueueName", f"{logical_id}{suffix}")
+    is_fifo = _text(properties.get("FifoQueue")) == "true"
+    name = properties.get("QueueName", f"{logical_id}{'.fifo' if is_fifo else ''}")
     attributes = {key: _text(properties[key]) for key in QUEUE_ATTRIBUTES if key in properties}
+    if not is_fifo:
+        # CloudFormation takes `false` here; the API knows no such value.
+        attributes.pop("FifoQueue", None)
     url = client.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
     return Made(url, {"Arn": account.arn("sqs", name), "QueueName": name, "QueueUrl": url})
 
@@ -101,7 +104,8 @@ def _queue_policy(account: Account, logical_id: str, properties: Properties) -> 
 def _topic(account: Account, logical_id: str, properties: Properties) -> Made:
     is_fifo = _text(properties.get("FifoTopic")) == "true"
     name = properties.get("TopicName", f"{logical_id}{'.fifo' if is_fifo else ''}")
-    attributes = {"FifoTopic": "true"} if is_fifo else {}
+    names = ("FifoTopic", "ContentBasedDeduplication", "FifoThroughputScope") if is_fifo else ()
+    attributes = {key: _text(properties[key]) for key in names if key in properties}
     arn = account.client("sns").create_topic(Name=name, Attributes=attributes)["TopicArn"]
     return Made(arn, {"TopicArn": arn, "TopicName": name})
 

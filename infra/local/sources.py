@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from infra.local.aws.dynamodb.stream import Stream
+from infra.local.aws.errors import AwsError
 from infra.local.aws.region import Region
 from infra.local.aws.sqs.message import Received
 from infra.local.aws.sqs.queue import Queue
@@ -28,14 +30,21 @@ class ModelQueue:
     def arn(self) -> str:
         return self.queue.arn
 
+    @property
+    def is_fifo(self) -> bool:
+        return self.queue.settings.is_fifo
+
     def receive(self, limit: int) -> Sequence[Delivery]:
         with self.region.changed:
-            return [_delivery(received) for received in self.queue.receive(limit)]
+            groups = None if self.region.switches.mixed_groups else 1
+            return [_delivery(received) for received in self.queue.receive(limit, groups=groups)]
 
     def delete(self, receipt_handles: Sequence[str]) -> None:
         with self.region.changed:
             for handle in receipt_handles:
-                self.queue.delete(handle)
+                # The lease of a FIFO queue's message may have ended; then it comes back, as on AWS.
+                with suppress(AwsError):
+                    self.queue.delete(handle)
 
     def give_back(self, receipt_handles: Sequence[str]) -> None:
         with self.region.changed:

@@ -30,6 +30,7 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
         "ListMessageMoveTasks",
         "ReceiveMessage",
         "SendMessage",
+        "SendMessageBatch",
         "SetQueueAttributes",
         "StartMessageMoveTask",
     ),

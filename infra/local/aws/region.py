@@ -3,13 +3,23 @@
 import random
 import threading
 import uuid
-from collections.abc import Callable
+from typing import Protocol
 
 from infra.local.aws.clock import Clock
 from infra.local.aws.meter import Usage
 from infra.local.aws.switches import Switches
 
 MILLISECONDS = 1000
+
+
+class Background(Protocol):
+    """What a service does by itself as time passes. Times are epoch milliseconds."""
+
+    def catch_up(self) -> None:
+        """Do what was due by now."""
+
+    def next_due_ms(self) -> int | None:
+        """When there is something to do; in the past when nobody has looked since."""
 
 
 class Region:
@@ -23,12 +33,17 @@ class Region:
         self.changed = threading.Condition(threading.RLock())
         self.switches = Switches()
         self.usage = Usage()
-        self.background: list[Callable[[], None]] = []
+        self.background: list[Background] = []
 
     def catch_up(self) -> None:
         """Let what the services do by themselves happen, as far as it was due by now."""
         for work in self.background:
-            work()
+            work.catch_up()
+
+    def next_due_ms(self) -> int | None:
+        """When any service next does something by itself; epoch milliseconds."""
+        times = (work.next_due_ms() for work in self.background)
+        return min((time for time in times if time is not None), default=None)
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch; whole, so that leases end at exact instants."""

@@ -19,6 +19,8 @@ class Switches:
     `duplicate_delivery`: chance (0 to 1) that a message received from a standard queue leaves a second copy,
     which deleting the first does not remove.
     `reorder`: standard queues hand out waiting messages in a random order.
+    `mixed_groups`: an event source mapping's batch of a FIFO queue may hold several message groups
+    (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html); otherwise it holds one.
     `short_receives`: a receive may return fewer messages than there are.
     `stale_seconds`: how long reads that are not strongly consistent show an item as it was before a write.
 
@@ -29,6 +31,7 @@ class Switches:
     def __init__(self) -> None:
         self.duplicate_delivery = 0.0
         self.reorder = False
+        self.mixed_groups = False
         self.short_receives = False
         self.stale_seconds = 0.0
         self._throttles: Counter[tuple[str, str]] = Counter()

@@ -10,15 +10,18 @@ from typing import Any
 from infra.local.aws import batch
 from infra.local.aws.errors import AwsError
 from infra.local.aws.region import Region
+from infra.local.aws.sns import ordering
 from infra.local.aws.sns.topic import Publication, Subscription, Topic
 from infra.local.aws.sqs import Sqs
-from infra.local.aws.sqs.message import forbidden_character, size
+from infra.local.aws.sqs.message import Message, forbidden_character, size
 
 Params = Mapping[str, Any]
 Answer = dict[str, Any]
 
 _MESSAGE_BYTES = range(1_024, 1_048_576 + 1)
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9_-]{1,256}")
+_FIFO_TOPIC_NAME = re.compile(r"[A-Za-z0-9_-]{1,251}\.fifo")
+_SENDER = "sns.amazonaws.com"
 
 
 class Sns:
@@ -38,7 +41,8 @@ class Sns:
 
     def create_topic(self, params: Params) -> Answer:
         name, attributes = params["Name"], dict(params.get("Attributes") or {})
-        if not _TOPIC_NAME.fullmatch(name):
+        pattern = _FIFO_TOPIC_NAME if attributes.get("FifoTopic") == "true" else _TOPIC_NAME
+        if not pattern.fullmatch(name):
             raise AwsError("InvalidParameter", "Invalid parameter: Topic Name")
         if "MaximumMessageSize" in attributes and int(attributes["MaximumMessageSize"]) not in _MESSAGE_BYTES:
             raise AwsError("InvalidParameter", "Invalid parameter: Attributes Reason: MaximumMessageSize")
@@ -55,6 +59,7 @@ class Sns:
             raise AwsError(
                 "InvalidParameter", f"Invalid parameter: protocol {params['Protocol']} is not modelled"
             )
+        ordering.check_types(topic, params["Endpoint"], params.get("Attributes") or {})
         for known in topic.subscriptions.values():
             if known.endpoint == params["Endpoint"]:
                 return {"SubscriptionArn": known.arn}
@@ -64,10 +69,13 @@ class Sns:
 
     def set_subscription_attributes(self, params: Params) -> Answer:
         arn = params["SubscriptionArn"]
-        subscription = self.topic(arn.rpartition(":")[0]).subscriptions.get(arn)
+        topic = self.topic(arn.rpartition(":")[0])
+        subscription = topic.subscriptions.get(arn)
         if subscription is None:
             raise AwsError("NotFound", "Subscription does not exist", 404)
-        subscription.change(params["AttributeName"], params.get("AttributeValue", ""))
+        name, value = params["AttributeName"], params.get("AttributeValue", "")
+        ordering.check_types(topic, subscription.endpoint, {name: value})
+        subscription.change(name, value)
         return {}
 
     def publish(self, params: Params) -> Answer:
@@ -90,34 +98,70 @@ class Sns:
 
     def _publish_entry(self, topic: Topic, entry: Params) -> Answer:
         _check_message(entry)
-        return {"MessageId": self._fan_out(topic, entry)}
+        ordering.check(topic, entry)
+        publication = self._accept(topic, entry)
+        order = {"SequenceNumber": publication.sequence_number} if topic.is_fifo else {}
+        return {"MessageId": publication.id, **order}
 
-    def _fan_out(self, topic: Topic, entry: Params) -> str:
-        publication = Publication(
+    def _accept(self, topic: Topic, entry: Params) -> Publication:
+        """What a FIFO topic had within five minutes stands for the same again, which is not delivered.
+
+        https://docs.aws.amazon.com/sns/latest/dg/fifo-message-dedup.html
+        """
+        publication = self._publication(topic, entry)
+        if not topic.is_fifo:
+            self._fan_out(topic, publication)
+            return publication
+        key, now = ordering.deduplication_key(topic, publication), self._region.now_ms()
+        earlier = topic.recent.earlier(key, now)
+        if earlier is None:
+            self._fan_out(topic, publication)
+            topic.recent.remember(key, publication, now)
+        return earlier or publication
+
+    def _publication(self, topic: Topic, entry: Params) -> Publication:
+        return Publication(
             self._region.new_id(),
             topic.arn,
             entry["Message"],
             entry.get("Subject"),
             entry.get("MessageAttributes") or {},
             self._region.clock.now(),
+            entry.get("MessageGroupId"),
+            ordering.deduplication_id(topic, entry),
+            topic.next_sequence_number() if topic.is_fifo else None,
         )
+
+    def _fan_out(self, topic: Topic, publication: Publication) -> None:
         for subscription in topic.subscriptions.values():
             if subscription.wants(publication):
                 self._deliver(subscription, publication)
-        return publication.id
 
     def _deliver(self, subscription: Subscription, publication: Publication) -> None:
         """What cannot be delivered goes to the subscription's dead-letter queue, or is lost, as on AWS.
 
         https://docs.aws.amazon.com/sns/latest/dg/sns-dead-letter-queues.html
         """
-        body, attributes = subscription.delivery(publication)
-        if subscription.can_carry(publication) and self._sqs.deliver(
-            subscription.endpoint, publication.topic_arn, body, attributes
+        if subscription.can_carry(publication) and self._send(
+            subscription, publication, subscription.endpoint
         ):
             return
         if subscription.dead_letter_arn is not None:
-            self._sqs.deliver(subscription.dead_letter_arn, publication.topic_arn, body, attributes)
+            self._send(subscription, publication, subscription.dead_letter_arn)
+
+    def _send(self, subscription: Subscription, publication: Publication, queue_arn: str) -> bool:
+        body, attributes = subscription.delivery(publication)
+        group, deduplication_id = ordering.passed_on(publication, queue_arn)
+        message = Message(
+            self._region.new_id(),
+            body,
+            self._region.now_ms(),
+            _SENDER,
+            attributes,
+            group=group,
+            deduplication_id=deduplication_id,
+        )
+        return self._sqs.deliver(queue_arn, publication.topic_arn, message)
 
 
 def _check_message(entry: Params) -> None:

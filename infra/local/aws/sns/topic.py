@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from infra.local.aws.deduplication import Recent
 from infra.local.aws.errors import AwsError
 from infra.local.aws.sns import filters
 from infra.local.aws.sqs.message import MAX_ATTRIBUTES, Attributes
 
 _SETTABLE = ("FilterPolicy", "FilterPolicyScope", "RawMessageDelivery", "RedrivePolicy")
 DEFAULT_MESSAGE_BYTES = 262_144
+_FIRST_SEQUENCE_NUMBER = 10_000_000_000_000_000_000
+_SEQUENCE_STEP = 1_000
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,9 @@ class Publication:
     subject: str | None
     attributes: Attributes
     at: float
+    group: str | None = None
+    deduplication_id: str | None = None
+    sequence_number: str | None = None
 
 
 class Subscription:
@@ -90,6 +96,25 @@ class Topic:
     arn: str
     attributes: dict[str, str]
     subscriptions: dict[str, Subscription] = field(default_factory=dict)
+    recent: Recent[Publication] = field(default_factory=Recent)
+    published: int = 0
+
+    def next_sequence_number(self) -> str:
+        """Large, growing, not consecutive: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html."""
+        self.published += 1
+        return str(_FIRST_SEQUENCE_NUMBER + self.published * _SEQUENCE_STEP)
+
+    @property
+    def is_fifo(self) -> bool:
+        return self.attributes.get("FifoTopic") == "true"
+
+    @property
+    def deduplicates_by_content(self) -> bool:
+        return self.attributes.get("ContentBasedDeduplication") == "true"
+
+    @property
+    def deduplicates_by_group(self) -> bool:
+        return self.attributes.get("FifoThroughputScope") == "MessageGroup"
 
     @property
     def max_message_bytes(self) -> int:
@@ -111,6 +136,8 @@ def _notification(subscription_arn: str, publication: Publication) -> dict[str, 
         "SigningCertURL": "https://sns.amazonaws.com/local.pem",
         "UnsubscribeURL": f"https://sns.amazonaws.com/?Action=Unsubscribe&SubscriptionArn={subscription_arn}",
     }
+    if publication.sequence_number is not None:
+        notification["SequenceNumber"] = publication.sequence_number
     if publication.attributes:
         notification["MessageAttributes"] = {
             name: {

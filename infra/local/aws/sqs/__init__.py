@@ -1,4 +1,4 @@
-"""Amazon SQS: standard queues with leases, redrive and policies."""
+"""Amazon SQS: standard and FIFO queues with leases, redrive and policies."""
 
 from infra.local.aws.sqs.queue import Queue
 from infra.local.aws.sqs.service import Sqs

@@ -1,56 +1,67 @@
 """The order in which a queue's messages become claimable: whoever is due first is first."""
 
 import heapq
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-from infra.local.aws.sqs.message import Message
-
-_Place = tuple[int, int, Message]
+from infra.local.aws.sqs.turns import Turns
 
 
-class Line:
-    """Messages due now, first come first served, and those due later.
+class Placed(Protocol):
+    """What has a place in a line: `turn` names the one that is valid (0: none). Times: epoch milliseconds."""
 
-    Each message has one place, named by its `turn`; places it has left are skipped when they come up, so that
+    turn: int
+    due_ms: int
+
+    @property
+    def tenant(self) -> str | None:
+        """Whose it is, where owners take turns."""
+
+
+Item = TypeVar("Item", bound=Placed)
+
+
+class Line(Generic[Item]):
+    """What is due now, owners in turn and each first come first served, and what is due later.
+
+    Each item has one place, named by its `turn`; places it has left are skipped when they come up, so that
     neither a receive nor a delete ever searches.
     """
 
     def __init__(self) -> None:
-        self._later: list[_Place] = []
-        self._now: deque[_Place] = deque()
+        self._later: list[tuple[int, int, Item]] = []
+        self._now: Turns[Item] = Turns()
         self._turns = 0
 
-    def place(self, message: Message, due_ms: int) -> None:
-        """(Re)schedule a message; its former place is void."""
+    def place(self, item: Item, due_ms: int) -> None:
+        """(Re)schedule an item; its former place is void."""
         self._turns += 1
-        message.turn = self._turns
-        message.due_ms = due_ms
-        heapq.heappush(self._later, (due_ms, self._turns, message))
+        item.turn = self._turns
+        item.due_ms = due_ms
+        heapq.heappush(self._later, (due_ms, self._turns, item))
 
-    def leave(self, message: Message) -> None:
-        message.turn = 0
+    def leave(self, item: Item) -> None:
+        item.turn = 0
 
-    def due(self, now_ms: int) -> Iterator[Message]:
-        """Take claimable messages out of the line one by one, until the caller has enough."""
+    def take(self, now_ms: int, limit: int, wanted: Callable[[Item], bool]) -> list[Item]:
+        """Take up to `limit` wanted items out of the line; unwanted ones on the way are out of it, too."""
         self._advance(now_ms)
-        while self._now:
-            place = self._now.popleft()
-            if _is_held(place):
-                yield place[2]
+        taken: list[Item] = []
+        while len(taken) < limit and (item := self._now.pop()) is not None:
+            if wanted(item):
+                taken.append(item)
+        return taken
 
     def has_due(self, now_ms: int) -> bool:
         return self.first_due(now_ms) is not None
 
-    def first_due(self, now_ms: int) -> Message | None:
-        """The first claimable message, which stays where it is."""
+    def first_due(self, now_ms: int) -> Item | None:
+        """The first claimable item, which stays where it is."""
         self._advance(now_ms)
-        while self._now and not _is_held(self._now[0]):
-            self._now.popleft()
-        return self._now[0][2] if self._now else None
+        return self._now.first()
 
     def next_due_ms(self, now_ms: int) -> int | None:
-        """When the next message that is not claimable yet becomes so; milliseconds since the epoch."""
+        """When the next item that is not claimable yet becomes so; milliseconds since the epoch."""
         self._advance(now_ms)
         while self._later and not _is_held(self._later[0]):
             heapq.heappop(self._later)
@@ -58,8 +69,10 @@ class Line:
 
     def _advance(self, now_ms: int) -> None:
         while self._later and self._later[0][0] <= now_ms:
-            self._now.append(heapq.heappop(self._later))
+            place = heapq.heappop(self._later)
+            if _is_held(place):
+                self._now.add(place[1], place[2])
 
 
-def _is_held(place: _Place) -> bool:
+def _is_held(place: tuple[int, int, Placed]) -> bool:
     return place[1] == place[2].turn

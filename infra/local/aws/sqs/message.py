@@ -33,12 +33,19 @@ class Message:
     attributes: Attributes = field(default_factory=dict)
     system: Mapping[str, str] = field(default_factory=dict)
     source_arn: str | None = None
+    group: str | None = None
+    deduplication_id: str | None = None
+    sequence_number: str | None = None
     receive_count: int = 0
     first_received_ms: int | None = None
     leased_ms: int = 0
     lease: int = 0
     due_ms: int = 0
     turn: int = 0
+
+    @property
+    def tenant(self) -> str | None:
+        return self.group
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +66,13 @@ class Received:
             "ApproximateFirstReceiveTimestamp": str(message.first_received_ms),
             **message.system,
         }
-        if message.source_arn is not None:
-            attributes["DeadLetterQueueSourceArn"] = message.source_arn
-        return attributes
+        optional = {
+            "DeadLetterQueueSourceArn": message.source_arn,
+            "MessageDeduplicationId": message.deduplication_id,
+            "MessageGroupId": message.group,
+            "SequenceNumber": message.sequence_number,
+        }
+        return attributes | {name: value for name, value in optional.items() if value is not None}
 
 
 def forbidden_character(text: str) -> bool:

@@ -90,13 +90,13 @@ class MoveTasks:
         self._region = region
         self._queues = queues
         self._tasks: list[MoveTask] = []
-        region.background.append(self.catch_up)
+        region.background.append(self)
 
     def start(self, params: Params) -> Answer:
         source = self._named(params, "SourceArn")
         destination = params.get("DestinationArn")
         if destination is not None:
-            self._named(params, "DestinationArn")
+            _check_types(source, self._named(params, "DestinationArn"))
         rate = _bounded(params, "MaxNumberOfMessagesPerSecond", MAX_RATE)
         if not self._is_dead_letter_queue(source):
             raise _invalid("Source queue must be configured as a Dead Letter Queue.")
@@ -188,6 +188,8 @@ class MoveTasks:
             message.sender,
             dict(message.attributes),
             dict(message.system),
+            group=message.group,
+            deduplication_id=message.deduplication_id,
         )
 
     def _of(self, source: Queue) -> Iterator[MoveTask]:
@@ -203,6 +205,11 @@ class MoveTasks:
     def _is_dead_letter_queue(self, queue: Queue) -> bool:
         redrives = (other.settings.redrive for other in self._queues.values())
         return any(redrive is not None and redrive.target_arn == queue.arn for redrive in redrives)
+
+
+def _check_types(source: Queue, destination: Queue) -> None:
+    if source.settings.is_fifo != destination.settings.is_fifo:
+        raise _invalid("The source and the destination queue must be of the same type.")
 
 
 def _bounded(params: Params, name: str, most: int) -> int | None:

@@ -6,7 +6,8 @@ https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-v
 import dataclasses
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Protocol
 
 from infra.local.aws.errors import AwsError
 from infra.local.aws.region import MILLISECONDS, Region
@@ -20,10 +21,33 @@ _REORDER_WINDOW = 5
 _KEPT_PLACES = 1_000
 
 
-class Queue:
-    """The messages of one queue. Callers hold the region's lock."""
+class Order(Protocol):
+    """In which order messages can be received, and when. Times are epoch milliseconds."""
 
-    def __init__(self, region: Region, name: str, settings: Settings, find: Callable[[str], "Queue"]) -> None:
+    def place(self, message: Message, due_ms: int, /) -> None: ...
+
+    def leave(self, message: Message, /) -> None: ...
+
+    def take(self, now_ms: int, limit: int, wanted: Callable[[Message], bool]) -> list[Message]: ...
+
+    def has_due(self, now_ms: int) -> bool: ...
+
+    def first_due(self, now_ms: int) -> Message | None: ...
+
+    def next_due_ms(self, now_ms: int) -> int | None: ...
+
+
+class Queue:
+    """The messages of one standard queue. Callers hold the region's lock."""
+
+    def __init__(
+        self,
+        region: Region,
+        name: str,
+        settings: Settings,
+        find: Callable[[str], "Queue"],
+        line: Order | None = None,
+    ) -> None:
         self.name = name
         self.arn = region.arn("sqs", name)
         self.url = f"https://sqs.{region.name}.amazonaws.com/{region.account}/{name}"
@@ -31,7 +55,7 @@ class Queue:
         self.created_ms = region.now_ms()
         self._region = region
         self._find = find
-        self._line = Line()
+        self._line: Order = Line() if line is None else line
         self._messages: dict[int, Message] = {}
         self._leased: dict[int, Message] = {}
         self._by_age: list[tuple[int, int, Message]] = []
@@ -44,17 +68,27 @@ class Queue:
         self._catch_up()
         return list(self._messages.values())
 
+    def accept(self, message: Message, delay_seconds: int | None = None) -> Message:
+        """Take what a caller sends. Returns the message that stands for it, which may be an earlier one."""
+        self.send(message, delay_seconds)
+        return message
+
     def send(self, message: Message, delay_seconds: int | None = None) -> None:
         """Take a message in; claimable after the delay, or after the queue's own."""
         delay = self.settings.delay_seconds if delay_seconds is None else delay_seconds
         self._add(message, self._region.now_ms() + delay * MILLISECONDS)
         self._region.changed.notify_all()
 
-    def receive(self, limit: int, visibility_seconds: int | None = None) -> list[Received]:
-        """Lease up to `limit` claimable messages; those received too often are dead letters instead."""
+    def receive(
+        self, limit: int, visibility_seconds: int | None = None, groups: int | None = None
+    ) -> list[Received]:
+        """Lease up to `limit` claimable messages; those received too often are dead letters instead.
+
+        Of a FIFO queue, at most so many `groups`.
+        """
         self._catch_up()
         visibility = self.settings.visibility_seconds if visibility_seconds is None else visibility_seconds
-        return [self._lease(message, visibility) for message in self._pick(self._few(limit))]
+        return [self._lease(message, visibility) for message in self._pick(self._few(limit), groups)]
 
     def has_claimable(self) -> bool:
         self._catch_up()
@@ -76,9 +110,9 @@ class Queue:
         A handle that a later receive has replaced deletes nothing, and that is no error:
         https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_DeleteMessage.html
         """
-        message = self._leased.pop(handles.lease_of(self.name, handle), None)
+        message = self._received_as(handle)
         if message is not None:
-            self._remove(message)
+            self.withdraw(message)
 
     def change_visibility(self, handle: str, seconds: int) -> None:
         """Let the lease end that many seconds from now.
@@ -86,7 +120,7 @@ class Queue:
         https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibility.html
         """
         now = self._region.now_ms()
-        message = self._leased.get(handles.lease_of(self.name, handle))
+        message = self._received_as(handle)
         if message is None:
             raise handles.invalid(handle)
         if message.due_ms <= now:
@@ -111,22 +145,27 @@ class Queue:
         states = Counter(_state(message, now) for message in self.messages)
         return states["visible"], states["in flight"], states["delayed"]
 
-    def _pick(self, limit: int) -> Iterator[Message]:
+    def _received_as(self, handle: str) -> Message | None:
+        return self._leased.get(handles.lease_of(self.name, handle))
+
+    def _pick(self, limit: int, _groups: int | None) -> list[Message]:
         """Claimable messages that may still be handed out; the others are moved on the way."""
         window = limit * _REORDER_WINDOW if self._region.switches.reorder else limit
-        picked: list[Message] = []
-        for message in self._line.due(self._region.now_ms()):
-            if self._is_exhausted(message):
-                self._move_to_dead_letters(message)
-            else:
-                picked.append(message)
-            if len(picked) == window:
-                break
+        picked = self._line.take(self._region.now_ms(), window, self._may_be_received)
         if self._region.switches.reorder:
             self._region.random.shuffle(picked)
         for message in picked[limit:]:
             self._line.place(message, message.due_ms)
-        yield from picked[:limit]
+        return picked[:limit]
+
+    def _may_be_received(self, message: Message) -> bool:
+        """A message received too often goes to the dead letters instead."""
+        redrive = self.settings.redrive
+        if redrive is None or message.receive_count < redrive.max_receive_count:
+            return True
+        self.withdraw(message)
+        self._find(redrive.target_arn).send(self._as_dead_letter(message), delay_seconds=0)
+        return False
 
     def _few(self, limit: int) -> int:
         return self._region.random.randint(1, limit) if self._region.switches.short_receives else limit
@@ -149,22 +188,12 @@ class Queue:
         if self._region.random.random() < self._region.switches.duplicate_delivery:
             self._add(dataclasses.replace(message, lease=0), self._region.now_ms())
 
-    def _is_exhausted(self, message: Message) -> bool:
-        redrive = self.settings.redrive
-        return redrive is not None and message.receive_count >= redrive.max_receive_count
-
-    def _move_to_dead_letters(self, message: Message) -> None:
+    def _as_dead_letter(self, message: Message) -> Message:
         """Keeps the message id and the time it was first sent, from which retention runs.
 
         https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
         """
-        redrive = self.settings.redrive
-        if redrive is None:
-            raise RuntimeError("only a queue with a redrive policy has exhausted messages")
-        self._leased.pop(message.lease, None)
-        self._remove(message)
-        moved = dataclasses.replace(message, source_arn=self.arn, lease=0)
-        self._find(redrive.target_arn).send(moved, delay_seconds=0)
+        return dataclasses.replace(message, source_arn=self.arn, lease=0)
 
     def _add(self, message: Message, due_ms: int) -> None:
         self._line.place(message, due_ms)

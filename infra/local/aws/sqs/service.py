@@ -10,7 +10,9 @@ from typing import Any
 from infra.local.aws import batch
 from infra.local.aws.errors import AwsError
 from infra.local.aws.region import MILLISECONDS, Region
+from infra.local.aws.sqs import checks
 from infra.local.aws.sqs import message as messages
+from infra.local.aws.sqs.fifo_queue import FifoQueue
 from infra.local.aws.sqs.message import Message, Received
 from infra.local.aws.sqs.move_tasks import MoveTasks
 from infra.local.aws.sqs.queue import MAX_VISIBILITY_SECONDS, Queue
@@ -20,7 +22,6 @@ Params = Mapping[str, Any]
 Answer = dict[str, Any]
 
 MAX_RECEIVED = 10
-_QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _CALLER = "AIDALOCALCALLER"
 
 
@@ -39,27 +40,24 @@ class Sqs:
             raise AwsError("QueueDoesNotExist", "The specified queue does not exist.")
         return found
 
-    def deliver(self, queue_arn: str, topic_arn: str, body: str, attributes: messages.Attributes) -> bool:
+    def deliver(self, queue_arn: str, topic_arn: str, message: Message) -> bool:
         """Take a message from a topic, if the queue exists and its policy lets the topic send."""
         queue = self.queues.get(queue_arn.split(":")[-1])
         if queue is None or not self._may_send(queue, topic_arn):
             return False
-        if messages.size(body, attributes) > queue.settings.max_message_bytes:
+        if messages.size(message.body, message.attributes) > queue.settings.max_message_bytes:
             return False
-        sender = "sns.amazonaws.com"
-        queue.send(Message(self._region.new_id(), body, self._region.now_ms(), sender, attributes))
+        queue.accept(message)
         return True
 
     def create_queue(self, params: Params) -> Answer:
         name, settings = params["QueueName"], Settings(params.get("Attributes") or {})
-        if not _QUEUE_NAME.fullmatch(name):
-            raise _invalid(
-                "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length"
-            )
+        checks.check_name(name, settings)
         known = self.queues.get(name)
         if known is None:
             self._check_target(settings)
-            known = self.queues[name] = Queue(self._region, name, settings, self.queue)
+            kind = FifoQueue if settings.is_fifo else Queue
+            known = self.queues[name] = kind(self._region, name, settings, self.queue)
         elif {**known.settings.shown(), **settings.attributes} != known.settings.shown():
             raise AwsError(
                 "QueueNameExists", "A queue already exists with the same name and a different value."
@@ -86,26 +84,53 @@ class Sqs:
     def send_message(self, params: Params) -> Answer:
         queue = self.queue(params["QueueUrl"])
         body, attributes = params.get("MessageBody"), params.get("MessageAttributes") or {}
-        _check_message(queue, body, attributes)
-        delay = _bounded(params, "DelaySeconds", 900)
+        checks.check_message(queue, body, attributes)
+        delay = checks.bounded(params, "DelaySeconds", 900)
+        checks.check_ids(queue, params)
         system = {
             name: value["StringValue"] for name, value in params.get("MessageSystemAttributes", {}).items()
         }
-        sent = Message(self._region.new_id(), str(body), self._region.now_ms(), _CALLER, attributes, system)
-        queue.send(sent, delay)
+        message = Message(
+            self._region.new_id(),
+            str(body),
+            self._region.now_ms(),
+            _CALLER,
+            attributes,
+            system,
+            group=params.get("MessageGroupId"),
+            deduplication_id=checks.deduplication_id(queue, params),
+        )
+        sent = queue.accept(message, None if queue.settings.is_fifo else delay)
         digest = {"MD5OfMessageAttributes": messages.attributes_md5(attributes)} if attributes else {}
-        return {"MessageId": sent.id, "MD5OfMessageBody": messages.md5(sent.body), **digest}
+        order = {} if sent.sequence_number is None else {"SequenceNumber": sent.sequence_number}
+        return {"MessageId": sent.id, "MD5OfMessageBody": messages.md5(message.body), **digest, **order}
+
+    def send_message_batch(self, params: Params) -> Answer:
+        """Ten messages at most, and all of them together no larger than one may be.
+
+        https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
+        """
+        entries, url = params["Entries"], params["QueueUrl"]
+        queue = self.queue(url)
+        batch.check(entries)
+        limit = queue.settings.max_message_bytes
+        if sum(checks.size(entry) for entry in entries) > limit:
+            raise AwsError(
+                "BatchRequestTooLong", f"Batch requests cannot be longer than {limit} bytes together."
+            )
+        is_partial = self._region.switches.is_partial("sqs", "SendMessageBatch")
+        return batch.run(entries, lambda entry: self.send_message({**entry, "QueueUrl": url}), is_partial)
 
     def receive_message(self, params: Params) -> Answer:
         """Waits only where the clock can: under a clock that a test moves, a long poll answers at once."""
         queue = self.queue(params["QueueUrl"])
         limit = params.get("MaxNumberOfMessages", 1)
         if not 1 <= limit <= MAX_RECEIVED:
-            raise _invalid(
+            raise checks.invalid(
                 f"Value {limit} for parameter MaxNumberOfMessages is invalid. Reason: Must be 1 to 10"
             )
-        visibility = _bounded(params, "VisibilityTimeout", MAX_VISIBILITY_SECONDS)
-        wait = _bounded(params, "WaitTimeSeconds", 20)
+        visibility = checks.bounded(params, "VisibilityTimeout", MAX_VISIBILITY_SECONDS)
+        wait = checks.bounded(params, "WaitTimeSeconds", 20)
         self._wait_for(queue, queue.settings.wait_seconds if wait is None else wait)
         received = queue.receive(limit, visibility)
         return {"Messages": [_shown(one, params) for one in received]} if received else {}
@@ -116,7 +141,7 @@ class Sqs:
 
     def change_message_visibility(self, params: Params) -> Answer:
         queue = self.queue(params["QueueUrl"])
-        seconds = _bounded(params, "VisibilityTimeout", MAX_VISIBILITY_SECONDS)
+        seconds = checks.bounded(params, "VisibilityTimeout", MAX_VISIBILITY_SECONDS)
         queue.change_visibility(params["ReceiptHandle"], seconds or 0)
         return {}
 
@@ -139,13 +164,13 @@ class Sqs:
 
     def next_due_ms(self) -> int | None:
         """When a message next becomes claimable by itself, or a move task goes on; epoch milliseconds."""
-        times = [self._move_tasks.next_due_ms(), *(queue.next_due_ms() for queue in self.queues.values())]
+        times = [self._region.next_due_ms(), *(queue.next_due_ms() for queue in self.queues.values())]
         return min((time for time in times if time is not None), default=None)
 
     def _wait_for(self, queue: Queue, seconds: int) -> None:
         deadline = self._region.now_ms() + seconds * MILLISECONDS
         while not queue.has_claimable() and (left := deadline - self._region.now_ms()) > 0:
-            times = (queue.next_due_ms(), self._move_tasks.next_due_ms())
+            times = (queue.next_due_ms(), self._region.next_due_ms())
             due = min((time for time in times if time is not None), default=None)
             soonest = left if due is None else min(left, max(0, due - self._region.now_ms()))
             if not self._region.clock.wait(self._region.changed, soonest / MILLISECONDS):
@@ -165,10 +190,18 @@ class Sqs:
         }
 
     def _check_target(self, settings: Settings) -> None:
-        redrive = settings.redrive
-        if redrive is not None and redrive.target_arn.split(":")[-1] not in self.queues:
-            raise _invalid(
+        """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html"""
+        if settings.redrive is None:
+            return
+        target = self.queues.get(settings.redrive.target_arn.split(":")[-1])
+        if target is None:
+            raise checks.invalid(
                 "Value for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist"
+            )
+        if target.settings.is_fifo != settings.is_fifo:
+            raise checks.invalid(
+                "Value for parameter RedrivePolicy is invalid. Reason: Dead-letter queue must be of the same "
+                "type as the source"
             )
 
     def _may_send(self, queue: Queue, topic_arn: str) -> bool:
@@ -179,34 +212,6 @@ class Sqs:
             "aws:SecureTransport": "true",
         }
         return queue.settings.policy.allows("sns.amazonaws.com", "sqs:SendMessage", queue.arn, context)
-
-
-def _check_message(queue: Queue, body: str | None, attributes: messages.Attributes) -> None:
-    """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html"""
-    if not body:
-        raise AwsError("MissingParameter", "The request must contain the parameter MessageBody.")
-    if messages.forbidden_character(body):
-        raise AwsError(
-            "InvalidMessageContents", "Invalid characters found. Valid unicode characters are the XML set."
-        )
-    messages.check_attributes(attributes)
-    limit = queue.settings.max_message_bytes
-    if messages.size(body, attributes) > limit:
-        raise _invalid(
-            f"One or more parameters are invalid. Reason: Message must be shorter than {limit} bytes"
-        )
-
-
-def _bounded(params: Params, name: str, most: int) -> int | None:
-    """An optional number of seconds within 0 and the maximum."""
-    value: int | None = params.get(name)
-    if value is not None and not 0 <= value <= most:
-        raise _invalid(f"Value {value} for parameter {name} is invalid. Reason: Must be >= 0 and <= {most}")
-    return value
-
-
-def _invalid(reason: str) -> AwsError:
-    return AwsError("InvalidParameterValue", f"{reason}.")
 
 
 def _shown(received: Received, params: Params) -> Answer:
