@@ -12,7 +12,7 @@ OpenShop = Callable[..., Shop]
 
 
 @contextmanager
-def _open(shop: Shop) -> Iterator[Shop]:
+def opened(shop: Shop) -> Iterator[Shop]:
     logger = logging.getLogger("postroom")
     before = logger.level, logger.propagate
     logger.setLevel(logging.INFO)
@@ -23,14 +23,15 @@ def _open(shop: Shop) -> Iterator[Shop]:
         shop.close()
     finally:
         logger.removeHandler(shop.listener)
-        logger.level, logger.propagate = before
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
 
 
 @pytest.fixture
 def open_shop() -> Iterator[OpenShop]:
     """Open a shop with changes to the template's resources, or with other entries for subscribers."""
-    with ExitStack() as opened:
-        yield lambda *changes, **entries: opened.enter_context(_open(Shop(*changes, **entries)))
+    with ExitStack() as stack:
+        yield lambda *changes, **entries: stack.enter_context(opened(Shop(*changes, **entries)))
 
 
 @pytest.fixture

@@ -274,6 +274,16 @@ class Shop:
         rest = {name: value for name, value in item.items() if name not in ("pk", "sk")}
         self.store.write(Put(Key("shop", item["pk"], item["sk"]), rest))
 
+    def set_attribute(self, order: str, name: str, value: str) -> None:
+        """Change an order's item, as the shop itself or an operator may."""
+        self.client("dynamodb").update_item(
+            TableName=self.stack.ref("ShopTable"),
+            Key={"pk": {"S": order}, "sk": {"S": "entity"}},
+            UpdateExpression="SET #name = :value",
+            ExpressionAttributeNames={"#name": name},
+            ExpressionAttributeValues={":value": {"S": value}},
+        )
+
     def publish(self, text: str, publication: str = "repeat-1", kind: str = "order.paid") -> None:
         """Put a text on the topic, past the outbox."""
         self.client("sns").publish(

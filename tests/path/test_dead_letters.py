@@ -1,7 +1,6 @@
 """Nothing is dropped, nothing loops for ever: what cannot succeed is set aside at once, by SQS itself."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -126,7 +125,7 @@ def test_a_dead_job_leaves_its_neighbours_and_its_orders_other_jobs_alone(strict
 def test_after_the_data_is_mended_a_redrive_completes_the_job(strict_shop: Shop) -> None:
     event = strict_shop.order(1001, email="bola.example.com")
     strict_shop.settle()
-    mend_address(strict_shop, "1001", "bola@example.com")
+    strict_shop.set_attribute("order-1001", "email", "bola@example.com")
     strict_shop.clock.advance(60)
 
     redrive(strict_shop, "receipts")
@@ -164,18 +163,22 @@ def test_a_repeat_from_the_relay_does_not_reopen_a_dead_job(strict_shop: Shop) -
     assert strict_shop.outcomes("receipts")[-1] == "duplicate"
 
 
+def test_an_event_of_an_order_that_does_not_exist_is_dead_and_makes_no_phantom(shop: Shop) -> None:
+    """DDB-3."""
+    shop.expects(FAILED)
+    shop.publish(shop.event(9999).to_json())
+
+    shop.settle()
+
+    rows = shop.jobs("order-9999-paid")
+    for subscriber in ("receipts", "invoices", "warehouse"):
+        assert rows[subscriber]["state"] == "dead"
+        assert rows[subscriber]["failures"][0]["error"] == "NotFound"
+    assert shop.shop_items("order-9999") == []
+
+
 def redrive(shop: Shop, subscriber: str) -> None:
     """As the console does it: SQS moves what is in the dead-letter queue back to where it came from."""
     source = shop.aws.sqs.queue(shop.stack.ref(f"{subscriber.title()}DeadLetterQueue")).arn
     shop.client("sqs").start_message_move_task(SourceArn=source)
     shop.run_for(1)
-
-
-def mend_address(shop: Shop, number: str, email: str) -> None:
-    key: dict[str, Any] = {"pk": {"S": f"order-{number}"}, "sk": {"S": "entity"}}
-    shop.client("dynamodb").update_item(
-        TableName=shop.stack.ref("ShopTable"),
-        Key=key,
-        UpdateExpression="SET email = :email",
-        ExpressionAttributeValues={":email": {"S": email}},
-    )

@@ -171,6 +171,25 @@ def test_points_of_two_orders_add_up(shop: Shop) -> None:
     assert shop.points("ada") == 408
 
 
+def test_duplicates_disorder_short_receives_and_stale_reads_change_no_effect(shop: Shop) -> None:
+    """The freedoms that AWS takes, all at once."""
+    switches = shop.aws.switches
+    switches.duplicate_delivery = 0.5
+    switches.reorder = switches.short_receives = True
+    switches.stale_seconds = 1.0
+    numbers = range(1, 16)
+    for number in numbers:
+        shop.order(number, caller=f"customer-{number}")
+
+    shop.run_until_idle()
+
+    assert {outcome for name in SUBSCRIBERS for outcome in shop.outcomes(name)} == {"completed", "duplicate"}
+    for subscriber in SUBSCRIBERS:
+        assert shop.outcomes(subscriber).count("completed") == len(numbers)
+    assert [shop.points(f"customer-{number}") for number in numbers] == [204] * len(numbers)
+    assert len(shop.picks()) == len(shop.invoices()) == len(shop.mailer.sent) == len(numbers)
+
+
 def forget(shop: Shop, event_id: str, subscriber: str) -> None:
     """As if the record of the job had never been written."""
     shop.client("dynamodb").delete_item(

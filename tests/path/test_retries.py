@@ -1,7 +1,9 @@
 """What may pass is tried again after its backoff, alone, and for as long as its job type says."""
 
-import math
+import random
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -9,12 +11,14 @@ from handlers import queue_invoices, queue_receipts
 from handlers.postroom.aws.queue_entry import QueueEntry, queue_handler
 from handlers.postroom.errors import ProviderError
 from handlers.postroom.jobs import Call, Job, call_job
-from handlers.postroom.retries import Jitter
+from handlers.postroom.retries import Jitter, RetryPolicy
 from handlers.shop.orders import ORDER_PAID, OrderPaid
 from tests.path.conftest import OpenShop
 from tests.path.shop import Shop, with_policy
 
 FAILED = "job.attempt_failed"
+SCHEDULED = ("SweepFunction", "WatchFunction", "ReconcileFunction")
+"""What runs every minute or so: hours pass faster without."""
 OUTAGE_POLICY = {"attempts": 5, "base_ms": 1_000, "cap_ms": 60_000, "jitter": Jitter.NONE}
 
 
@@ -72,22 +76,56 @@ def test_a_job_waiting_for_its_retry_holds_no_other_order_up(open_shop: OpenShop
 
 
 def test_full_jitter_spreads_retries_below_their_ceiling(shop: Shop) -> None:
-    """Fifty receipts that fail together do not come back together."""
+    """Receipts that fail together do not come back together."""
     shop.expects(FAILED)
     shop.mailer.switch.fail(seconds=15)
-    for number in range(1001, 1051):
+    for number in range(1001, 1026):
         shop.order(number)
 
     with shop.without("InvoicesFunction", "LoyaltyFunction", "WarehouseFunction"):
         shop.run_until_idle()
 
     fourth_runs = Counter(
-        shop.failures(f"order-{number}-paid", "receipts")[3] for number in range(1001, 1051)
+        shop.failures(f"order-{number}-paid", "receipts")[3] for number in range(1001, 1026)
     )
-    assert max(fourth_runs.values()) < 25
+    assert max(fourth_runs.values()) < 13
     assert min(fourth_runs) >= 3
     assert max(fourth_runs) <= 1 + 2 + 4
-    assert len(shop.mailer.sent) == len(shop.mailer.mails) == 50
+    assert len(shop.mailer.sent) == len(shop.mailer.mails) == 25
+
+
+def test_receipts_that_queue_up_in_an_hours_outage_are_all_delivered_and_none_twice(shop: Shop) -> None:
+    shop.expects(FAILED)
+    shop.mailer.switch.fail(seconds=3600)
+    events = [shop.order(number) for number in range(1, 41)]
+
+    with shop.without("InvoicesFunction", "LoyaltyFunction", "WarehouseFunction", *SCHEDULED):
+        shop.run_until_idle()
+
+    assert sorted(key for _, key in shop.mailer.sent) == sorted(f"{event.id}:receipts" for event in events)
+    assert shop.waiting("ReceiptsDeadLetterQueue") == 0
+
+
+def test_3000_receipts_of_an_hours_outage_neither_give_up_nor_hammer_the_provider_in_lockstep() -> None:
+    """By the job type's own policy: without jitter, all of them would be back in the same second."""
+    policy = queue_receipts.handler.job_type.retry
+    back_at_seconds = 3600
+    dice = random.Random(1)
+
+    runs = [_runs_until(back_at_seconds, policy, dice.random) for _ in range(3000)]
+    together = [_runs_until(back_at_seconds, replace(policy, jitter=Jitter.NONE), dice.random)] * 3000
+
+    assert max(map(len, runs)) < policy.attempts
+    assert max(Counter(times[-1] for times in runs).values()) < 30
+    assert max(Counter(times[-1] for times in together).values()) == 3000
+
+
+def _runs_until(back_at_seconds: int, policy: RetryPolicy, chance: Callable[[], float]) -> list[int]:
+    """When a receipt that was due at 0 s is tried: the last time is after the provider is back."""
+    times = [0]
+    while times[-1] < back_at_seconds:
+        times.append(times[-1] + policy.visibility_seconds(len(times), chance()))
+    return times
 
 
 def test_a_provider_that_names_its_time_is_asked_then_and_not_before(open_shop: OpenShop) -> None:
@@ -145,7 +183,7 @@ def test_a_receipt_five_hours_late_is_still_sent(shop: Shop) -> None:
     shop.mailer.switch.fail(seconds=5 * 3600)
     event = shop.order(1001)
 
-    with shop.without("SweepFunction", "WatchFunction"):
+    with shop.without(*SCHEDULED):
         shop.run_until_idle()
 
     assert shop.states(event.id)["receipts"] == "completed"
@@ -157,7 +195,7 @@ def test_each_job_type_has_its_own_policy() -> None:
 
     assert receipts.attempts > invoices.attempts
     assert sum(receipts.ceiling_ms(attempt) for attempt in range(1, receipts.attempts)) > 24 * 3600 * 1000
-    assert math.isclose(invoices.base_ms, 1_000)
+    assert invoices.deadline_seconds is receipts.deadline_seconds is None
 
 
 def calling(answers: list[Exception]) -> QueueEntry:
