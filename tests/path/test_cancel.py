@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from handlers.postroom.storage import Update
+from handlers.shop.orders import order_key
 from infra.local.http_messages import HttpAnswer
 from tests.path.shop import Shop
 
@@ -70,3 +72,11 @@ def test_an_owner_lists_what_is_dead_until_it_is_mended(shop: Shop) -> None:
     assert listed(shop, "state=retrying") == []
     assert listed(shop, "state=dead", caller="bola") == []
     assert len(listed(shop, "state=dead&limit=2")) == 2
+
+    for number in (1001, 1002, 1003):
+        shop.store.write(Update(order_key(str(number)), set={"email": "bola@example.com"}))
+    shop.run_for(1)
+    dead_letters = shop.aws.sqs.queue(shop.stack.ref("ReceiptsDeadLetterQueue")).arn
+    shop.client("sqs").start_message_move_task(SourceArn=dead_letters)
+    shop.run_until_idle()
+    assert listed(shop, "state=dead") == []
