@@ -63,8 +63,8 @@ class QueueMappingSettings:
 class QueueMapping:
     """Feeds one queue to one function. Several batches may be in work at once.
 
-    Of a FIFO queue, a batch is what one receive gave: the queue itself keeps a message group with one batch at
-    a time and in order, while other groups go on beside it (services-sqs-scaling.html).
+    Of a FIFO queue, a batch is what one receive gave: the queue itself keeps a message group with one batch
+    at a time and in order, while other groups go on beside it (services-sqs-scaling.html).
     """
 
     def __init__(
@@ -86,7 +86,9 @@ class QueueMapping:
         self._wait = wait
         if queue.is_fifo and (settings.batch_size > RECEIVE_LIMIT or settings.window):
             # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html
-            raise ValueError(f"{name}: a FIFO queue's batches have at most {RECEIVE_LIMIT} records, no window")
+            raise ValueError(
+                f"{name}: batches of a FIFO queue have at most {RECEIVE_LIMIT} records, no window"
+            )
         self._wanted: Predicate = any_of(settings.patterns)
 
     @property
