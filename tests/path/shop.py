@@ -169,7 +169,7 @@ class Shop:
         options = Options(parameters=PARAMETERS, runner=self._runner, observers=[self._observe])
         self.stack = Stack(_changed(template, changes or {}), values, self.aws, options)
         tables = {"SHOP_TABLE": self.stack.ref("ShopTable"), "JOBS_TABLE": self.stack.ref("JobsTable")}
-        self._own = Deployment(tables, self.aws.session(), self.clock.now)
+        self._own = replace(self._surroundings(), environ=tables, _clients=self._clients)
         self.store = DynamoStore(self._own)
 
     def client(self, service: str) -> Any:
@@ -400,6 +400,7 @@ class Shop:
             # making a client takes longer than most of what the tests do with it
             return replace(surroundings(), _clients=self._clients)
 
+        self._surroundings = surroundings
         return Mortal(InProcess(settings.handler, with_shared_clients, self._entries.get(settings.handler)))
 
     def _checkout(self, deployment: Deployment) -> Respond:
