@@ -1,9 +1,13 @@
 """Clients that ask the model itself, without wire and gate."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from botocore.exceptions import ClientError
+
 from infra.local.aws import LocalAws
+from infra.local.aws.errors import AwsError
 
 if TYPE_CHECKING:
     from boto3.session import Session
@@ -16,7 +20,7 @@ class Direct:
         self._aws = aws
 
     def client(self, service: str, **_: Any) -> Any:
-        return _DirectClient(self._aws, service)
+        return DirectClient(self._aws, service)
 
     @property
     def _session(self) -> "Direct":
@@ -31,10 +35,17 @@ class Direct:
 
 
 @dataclass(frozen=True)
-class _DirectClient:
+class DirectClient:
     aws: LocalAws
     service: str
 
     def __getattr__(self, name: str) -> Any:
         operation = "".join(part.capitalize() for part in name.split("_"))
-        return lambda **params: self.aws.request(self.service, operation, params)
+        return lambda **params: self._ask(operation, params)
+
+    def _ask(self, operation: str, params: Mapping[str, Any]) -> Any:
+        try:
+            return self.aws.request(self.service, operation, params)
+        except AwsError as error:
+            answer: Any = {**error.fields, "Error": {"Code": error.code, "Message": error.message}}
+            raise ClientError(answer, operation) from error

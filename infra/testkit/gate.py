@@ -66,10 +66,12 @@ class Passing:
 class Gate:
     """`calls` are all calls so far, in order; `struck` is how often the planned fault was played.
 
-    `meanwhile` is what a scenario lets somebody else do at the same time as a call.
+    Only calls of the functions in `watched` pass the gate; of all, when that is None. `meanwhile` is what a
+    scenario lets somebody else do at the same time as a call.
     """
 
     plan: Plan | None = None
+    watched: frozenset[str] | None = None
     meanwhile: Callable[[Site], None] = lambda _site: None
     calls: list[Spot] = field(default_factory=list)
     struck: int = 0
@@ -86,9 +88,16 @@ class Gate:
         finally:
             self._functions.pop()
 
-    def enter(self, target: str, operation: str) -> Passing:
-        """A call begins. What somebody else does meanwhile is neither counted nor disturbed."""
+    @property
+    def is_open(self) -> bool:
+        """Whether whatever is called now is neither counted nor disturbed."""
         if self._is_raced or not self._functions:
+            return True
+        return self.watched is not None and self._functions[-1] not in self.watched
+
+    def enter(self, target: str, operation: str) -> Passing:
+        """A call begins."""
+        if self.is_open:
             return Passing(None)
         site = Site(self._functions[-1], target, operation, _place())
         self._counts[site] += 1
@@ -117,7 +126,7 @@ class Gate:
 
 
 def _place() -> str:
-    """The innermost function of business or engine on the way here; the shell's, where that called by itself."""
+    """The innermost function of business or engine on the way here; the shell's if that called by itself."""
     frame = sys._getframe(1)
     shell = ""
     while frame is not None:

@@ -19,6 +19,7 @@ from infra.local.aws.clock import ManualClock
 from infra.local.aws.errors import AwsError
 from infra.local.aws.session import session
 from infra.local.aws.switches import THROTTLED
+from infra.testkit.direct import DirectClient
 from infra.testkit.gate import Gate, Passing
 
 SDK_PAUSE_SECONDS = 0.05
@@ -85,7 +86,7 @@ class Wire:
         key = service, repr(vars(config).get("_user_provided_options")) if config else ""
         if key not in self._clients:
             self._clients[key] = self._new_client(service, config)
-        return self._clients[key]
+        return _Client(self, service, self._clients[key])
 
     def request(self, service: str, operation: str, params: Mapping[str, Any]) -> Any:
         """What a request on the wire ends in."""
@@ -113,13 +114,25 @@ class Wire:
         """The SDK's own decision, without its sleep."""
         name = client.meta.service_model.service_name
         if name not in self._retries:
-            self._retries[name] = standard.register_retry_handler(
-                _Unregistered(client.meta.service_model), CALL_ATTEMPTS
-            )
+            unregistered: Any = _Unregistered(client.meta.service_model)
+            self._retries[name] = standard.register_retry_handler(unregistered, CALL_ATTEMPTS)
         if self._retries[name].needs_retry(**tried) is None:
             return None
         self.clock.advance(SDK_PAUSE_SECONDS)
         return 0.0
+
+
+@dataclass(frozen=True)
+class _Client:
+    """The real client where the gate is shut; where it is open, the short way, which costs a tenth."""
+
+    wire: Wire
+    service: str
+    real: Any
+
+    def __getattr__(self, name: str) -> Any:
+        gate, aws = self.wire.gate, self.wire.aws
+        return getattr(DirectClient(aws, self.service) if gate.is_open else self.real, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,9 +93,9 @@ def every_charge_has_its_order(world: World, _expected: Expected) -> Findings:
         if held != bool(orders[charge.id]):
             yield f"charge {charge.id} is {charge.status}, and {orders[charge.id]} orders rest on it"
     for item in world.orders:
-        charge = charges.get(item.get("chargeId", ""))
-        if charge is None or charge.amount != item["amount"]:
-            yield f"{item['pk']} was charged {charge and charge.amount}, not {item['amount']}"
+        paid = charges.get(item.get("chargeId", ""))
+        if paid is None or paid.amount != item["amount"]:
+            yield f"{item['pk']} of {item['amount']} rests on {paid}"
 
 
 def every_event_is_published(world: World, _expected: Expected) -> Findings:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from infra.testkit.gate import Plan, Spot
+from infra.testkit.rig import NeverQuietError
 from tests.faults.conditions import CONDITIONS, DUPLICATES, FREEDOMS, SEEDS
 from tests.faults.invariants import Violation, violations
 from tests.faults.scenarios import Scenario
-from tests.faults.world import Setting, world
+from tests.faults.world import NotAtRestError, Setting, World, world
 
 NOT_STRUCK = "0 the fault is played"
 NOT_QUIET = "3 all comes to rest"
@@ -47,19 +48,25 @@ def unchanged(setting: Setting) -> Setting:
 
 def replay(scenario: Scenario, trial: Trial, variant: Variant = unchanged) -> Outcome:
     with world(variant(scenario.setting), trial.plan, trial.seed) as made:
+        made.rig.gate.watched = scenario.disturbs
         made.rig.gate.meanwhile = lambda site: scenario.meanwhile(made, site)
         if trial.condition:
             CONDITIONS[trial.condition](made)
         made.disturbed = bool(trial.plan or trial.condition)
-        try:
-            scenario.script(made)
-        except AssertionError as error:
-            return Outcome(trial, (), [Violation(NOT_QUIET, str(error))])
+        restless = _told(scenario, made)
         gate = made.rig.gate
-        calls = [spot for spot in gate.calls if spot.site.function in scenario.disturbs]
-        found = [Violation(NOT_STRUCK, str(trial))] if trial.plan and not gate.struck else []
+        calls = list(gate.calls)
+        unplayed = [Violation(NOT_STRUCK, str(trial))] if trial.plan and not gate.struck else []
         gate.plan = None
-        return Outcome(trial, calls, [*found, *violations(made, scenario.expected)])
+        return Outcome(trial, calls, [*violations(made, scenario.expected), *restless, *unplayed])
+
+
+def _told(scenario: Scenario, made: World) -> list[Violation]:
+    try:
+        scenario.script(made)
+    except (NotAtRestError, NeverQuietError) as error:
+        return [Violation(NOT_QUIET, str(error))]
+    return []
 
 
 def trials(calls: Sequence[Spot], scenario: Scenario) -> Iterator[Trial]:
@@ -69,6 +76,7 @@ def trials(calls: Sequence[Spot], scenario: Scenario) -> Iterator[Trial]:
             yield Trial(Plan(spot, fault))
     if _consumes(scenario):
         yield from (Trial(condition=name) for name in DUPLICATES)
+    if scenario.crosses:
         for spot in calls:
             for fault in spot.faults:
                 yield Trial(Plan(spot, fault), "copy at once, as a new message")

@@ -62,6 +62,10 @@ Entries = Mapping[str, Callable[["World"], Entry]]
 OnArrival = Callable[["World", Queue, Message], None]
 
 
+class NotAtRestError(AssertionError):
+    """Work that schedules find again and again."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a world is made of. `entries` replace the product's; `relays` is whether the stream is read."""
@@ -123,7 +127,7 @@ class World:
                 if following is None:
                     return
                 age = following
-        raise AssertionError("the schedules find something to do for ever")
+        raise NotAtRestError("the schedules find something to do for ever")
 
     def drain(self) -> None:
         self.rig.drain(self._pollables, self.clock.now() + 60 * DAY_SECONDS)
@@ -253,7 +257,7 @@ def checkout_with(store: Callable[[Deployment], DynamoStore]) -> Callable[[World
     def make(world: World) -> Entry:
         def build(deployment: Deployment) -> Respond:
             now = lambda: datetime.fromtimestamp(deployment.clock(), UTC)  # noqa: E731
-            return Acceptance(work=checkout(world.cards), store=store(deployment), now=now)  # type: ignore[arg-type]
+            return Acceptance(work=checkout(world.cards), store=store(deployment), now=now)
 
         return http_entry(build)
 
