@@ -60,6 +60,9 @@ class _Batch(Generic[D]):
             yield from ((record, Outcome("retrying", self._backoff_seconds(record))) for record in records)
             return
         yield from self._unreadable(intake)
+        if self.settlement.is_ordered:
+            yield from self._in_order(intake, [record.message_id for record in records])
+            return
         grouped, singly = self._divide(intake)
         yield from self._commit_together(grouped)
         yield from self._one_by_one(singly)
@@ -98,6 +101,32 @@ class _Batch(Generic[D]):
         for delivery in deliveries:
             if settled(delivery) or self._has_time_for(delivery):
                 yield delivery.record, self.settlement.settle(delivery)
+
+    def _in_order(self, intake: Intake[D], order: Sequence[str]) -> Outcomes:
+        """Each aggregate's events in the order they came; nothing runs behind one that was not done."""
+        deliveries = sorted(
+            [*intake.first, *intake.suspects], key=lambda each: order.index(each.record.message_id)
+        )
+        ahead: dict[str, Outcome] = {}
+        for delivery in deliveries:
+            outcome = self._behind(ahead.get(delivery.event.aggregate), delivery)
+            if outcome.visibility_seconds is not None:
+                ahead[delivery.event.aggregate] = outcome
+            yield delivery.record, outcome
+
+    def _behind(self, ahead: Outcome | None, delivery: Delivery[D]) -> Outcome:
+        """What follows a dead letter is parked; what follows a retrying one comes back together with it.
+
+        Otherwise each retry of the head would hand its followers out once more, until their own receive
+        counts send them to the dead-letter queue unrun.
+        """
+        if ahead is DEAD:
+            return self.settlement.park(delivery)
+        if ahead is not None:
+            return self.settlement.give_back(delivery, Outcome("behind", ahead.visibility_seconds))
+        if settled(delivery) or self.settlement.remaining_ms() >= self.settlement.job_type.needs_ms:
+            return self.settlement.settle(delivery)
+        return self.settlement.give_back(delivery)
 
     def _has_time_for(self, delivery: Delivery[D]) -> bool:
         enough = self.settlement.remaining_ms() >= self.settlement.job_type.needs_ms

@@ -10,7 +10,7 @@ from .jobs import Job, JobType
 from .records import CANCELLED, DEAD, DUPLICATE, EXPIRED, Outcome, Record
 from .storage import Item, Key
 
-OPEN_STATES = ("retrying", "running")
+OPEN_STATES = ("retrying", "running", "parked")
 _SETTLED: Mapping[str, Outcome] = {"completed": DUPLICATE, "cancelled": CANCELLED, "expired": EXPIRED}
 
 

@@ -3,6 +3,7 @@
 Anything that can change or is personal stays in its entity and is loaded by whoever needs it.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
@@ -69,13 +70,16 @@ class EventType(Generic[D]):
     """A kind of event: its name (`order.paid`), version and payload model.
 
     `born_with_entity` says where its row is: the entity that it created (one item is both), or an item of
-    its own beside the entity.
+    its own beside the entity. `repeats` says that it can happen to one aggregate again and again: its
+    sequence number is then part of its id. `ordered` sends it through the FIFO topic, by aggregate.
     """
 
     name: str
     version: int
     model: type[D]
     born_with_entity: bool = True
+    repeats: bool = False
+    ordered: bool = False
 
     @property
     def kind(self) -> str:
@@ -85,20 +89,42 @@ class EventType(Generic[D]):
     def verb(self) -> str:
         return self.name.partition(".")[2]
 
-    def event_id(self, aggregate: str) -> str:
-        """`order-1001` → `order-1001-paid`: derived, so that every repeat of the fact has the same id."""
-        return f"{aggregate}-{self.verb}"
+    @property
+    def names(self) -> frozenset[str]:
+        """The event types that a subscriber of this one is sent."""
+        return frozenset({self.name})
+
+    def event_id(self, aggregate: str, sequence: int = 1) -> str:
+        """`order-1001` → `order-1001-paid`, or `account-42` → `account-42-credited.7` for one that repeats.
+
+        Derived, so that every publication of the fact has the same id.
+        """
+        return f"{aggregate}-{self.verb}" + (f".{sequence}" if self.repeats else "")
+
+    def type_of(self, event_id: str) -> "EventType[D] | None":
+        """Itself, when the id is one of its events'."""
+        return self if self._split(event_id) else None
 
     def row_key(self, event_id: str) -> Key:
-        """The item of the Shop table that carries the event."""
-        aggregate = event_id.removesuffix(f"-{self.verb}")
-        return Key("shop", aggregate, "entity" if self.born_with_entity else f"event-{self.verb}")
+        """The item of the Shop table that carries the event. Raises ValueError for another type's id."""
+        split = self._split(event_id)
+        if split is None:
+            raise ValueError(f"{event_id!r} is no {self.name} event")
+        aggregate, occurrence = split
+        return Key("shop", aggregate, "entity" if self.born_with_entity else f"event-{occurrence}")
+
+    def _split(self, event_id: str) -> tuple[str, str] | None:
+        """The aggregate and the occurrence (`paid`, `credited.7`) that an id of this type names."""
+        number = r"\.[1-9][0-9]*" if self.repeats else ""
+        shape = rf"({re.escape(self.kind)}-.+)-({re.escape(self.verb)}{number})"
+        found = re.fullmatch(shape, event_id)
+        return (found[1], found[2]) if found else None
 
     def new(
         self, aggregate: str, data: D, *, sequence: int, time: datetime, owner: str, trace: str
     ) -> Event[D]:
         return Event(
-            id=self.event_id(aggregate),
+            id=self.event_id(aggregate, sequence),
             type=self.name,
             version=self.version,
             aggregate=aggregate,
@@ -119,6 +145,35 @@ class EventType(Generic[D]):
             )
         fields = {name: getattr(envelope, name) for name in Envelope.model_fields if name != "data"}
         return Event(**fields, data=_validated(self.model, envelope.data, "data."))
+
+
+@dataclass(frozen=True, slots=True)
+class EventFamily(Generic[D]):
+    """Several event types of one kind of aggregate, for a subscriber that needs them all, in order."""
+
+    name: str
+    types: tuple[EventType[Any], ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(each.name for each in self.types)
+
+    def type_of(self, event_id: str) -> EventType[Any] | None:
+        return next((each for each in self.types if each.type_of(event_id)), None)
+
+    def row_key(self, event_id: str) -> Key:
+        """Raises ValueError for an id of none of its types."""
+        event_type = self.type_of(event_id)
+        if event_type is None:
+            raise ValueError(f"{event_id!r} is no event of {self.name}")
+        return event_type.row_key(event_id)
+
+    def parse(self, envelope: Envelope) -> Event[D]:
+        """Validate the payload by its own type. Raises `Unreadable` like `EventType.parse`."""
+        for each in self.types:
+            if each.name == envelope.type:
+                return each.parse(envelope)
+        raise Unreadable(f"event type {envelope.type!r} came where one of {sorted(self.names)} was expected")
 
 
 def utc_text(time: datetime) -> str:

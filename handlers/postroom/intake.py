@@ -7,7 +7,7 @@ from typing import Any, Generic
 from .deliveries import Delivery
 from .errors import Unreadable
 from .events import D, Event, read_envelope
-from .jobs import CallJob, JobType
+from .jobs import CallJob, CommitJob, JobType
 from .records import Record
 from .storage import Item, Key, Store
 
@@ -64,10 +64,12 @@ def _open(job_type: JobType[D], record: Record) -> Delivery[D]:
 def is_looked_up_always(job_type: JobType[Any]) -> bool:
     """Whether first receives are looked up, too.
 
-    A call cannot be taken back, and a write that is its own marker does not see its job's row; any other
-    commit is guarded by its own condition on the row, so its first receive needs no read.
+    A call cannot be taken back, a write that is its own marker does not see its job's row, and what was
+    parked comes back as a new message. Any other commit is guarded by its own condition on the row, so its
+    first receive needs no read.
     """
-    return isinstance(job_type, CallJob) or job_type.marker is not None
+    ordered = isinstance(job_type, CommitJob) and job_type.ordered
+    return isinstance(job_type, CallJob) or job_type.marker is not None or ordered
 
 
 def _keys_to_read(intake: Intake[Any], all_looked_up: bool) -> list[Key]:

@@ -29,6 +29,12 @@ class Facts:
     of_one_job: bool
 
     @property
+    def event_type(self) -> EventType[Any]:
+        found = self.job_types[0].on.type_of(self.event_id)
+        assert found is not None
+        return found
+
+    @property
     def event_item(self) -> Item | None:
         return self.found.get(self.job_types[0].on.row_key(self.event_id))
 
@@ -55,7 +61,7 @@ class Facts:
         time = {"time": utc_text(self.envelope.time)} if self.envelope else {}
         return {
             "id": self.event_id,
-            "type": self.job_types[0].on.name,
+            "type": self.event_type.name,
             **time,
             "state": overall([view.state for view in views]),
             "jobs": [view.document for view in views],
@@ -83,7 +89,7 @@ def facts_asked_for(request: Request, store: Store, job_types: Sequence[JobType[
     """
     asked = request.path_parameters.get("id", "")
     event_id, of_one_job, subscriber = asked.partition(":")
-    known = [each for each in job_types if _is_of_type(event_id, each.on)]
+    known = [each for each in job_types if each.on.type_of(event_id)]
     if of_one_job:
         known = [each for each in known if each.subscriber == subscriber]
     if not known or len(asked) > MAX_ID_CHARACTERS:
@@ -92,11 +98,6 @@ def facts_asked_for(request: Request, store: Store, job_types: Sequence[JobType[
     if facts.owner != request.caller or not facts.jobs:
         raise not_found()
     return facts
-
-
-def _is_of_type(event_id: str, event_type: EventType[Any]) -> bool:
-    aggregate = event_id.removeprefix(f"{event_type.kind}-").removesuffix(f"-{event_type.verb}")
-    return bool(aggregate) and event_id == f"{event_type.kind}-{aggregate}-{event_type.verb}"
 
 
 def _keys(event_id: str, job_types: Sequence[JobType[Any]]) -> list[Key]:

@@ -148,6 +148,21 @@ def cancelling(key: Key, owner: str, now: float) -> Update:
     )
 
 
+def parked(delivery: Delivery[Any], now: float) -> Update:
+    """An event that came before its turn: its message is acknowledged, and sent again when the turn comes."""
+    return Update(
+        delivery.row_key,
+        set={
+            **_identity(delivery),
+            **_opened("parked", now),
+            "received": 0,
+            **_listed(delivery, "parked", now),
+        },
+        remove=("starting",),
+        condition=UNSETTLED,
+    )
+
+
 def given_back(delivery: Delivery[Any], now: float) -> Update:
     """Explain a receive that ran nothing, so that it is not taken for a crashed run."""
     return Update(

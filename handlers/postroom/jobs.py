@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from .errors import NotFound
-from .events import D, Event, EventType
+from .events import D, Event, EventFamily, EventType
 from .retries import RetryPolicy
 from .storage import Item, Key, Write
 
@@ -97,7 +97,7 @@ class JobType(Generic[D]):
     """
 
     subscriber: str
-    on: EventType[D]
+    on: EventType[D] | EventFamily[D]
     retry: RetryPolicy
     needs_ms: int
     load: Callable[[Event[D]], Mapping[str, Key]] = no_load
@@ -116,7 +116,14 @@ class JobType(Generic[D]):
 
 @dataclass(frozen=True, slots=True)
 class CommitJob(JobType[D]):
+    """`ordered` commits the events of an aggregate in the order of their sequence numbers: see `lines`."""
+
     run: Callable[[Job[D]], Commit] = field(kw_only=True)
+    ordered: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.ordered and (self.marker or self.retry.deadline_seconds is not None):
+            raise ValueError("an ordered job can have neither a marker nor a deadline: both leave gaps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +141,23 @@ class CallJob(JobType[D], Generic[D, P]):
 def commit_job(
     subscriber: str,
     *,
-    on: EventType[D],
+    on: EventType[D] | EventFamily[D],
     retry: RetryPolicy | None = None,
     load: Callable[[Event[D]], Mapping[str, Key]] = no_load,
     marker: Callable[[str], Key] | None = None,
     since: datetime = EPOCH,
     needs_ms: int = 1_000,
+    ordered: bool = False,
 ) -> Callable[[Callable[[Job[D]], Commit]], CommitJob[D]]:
-    """Declare a subscriber whose effect is DynamoDB writes."""
+    """Declare a subscriber whose effect is DynamoDB writes.
+
+    `ordered` needs a FIFO queue and events of `EventType(ordered=True)`.
+    """
 
     def declare(run: Callable[[Job[D]], Commit]) -> CommitJob[D]:
-        return CommitJob(subscriber, on, retry or RetryPolicy(), needs_ms, load, marker, since, run=run)
+        return CommitJob(
+            subscriber, on, retry or RetryPolicy(), needs_ms, load, marker, since, run=run, ordered=ordered
+        )
 
     return declare
 
@@ -152,7 +165,7 @@ def commit_job(
 def call_job(
     subscriber: str,
     *,
-    on: EventType[D],
+    on: EventType[D] | EventFamily[D],
     retry: RetryPolicy | None = None,
     load: Callable[[Event[D]], Mapping[str, Key]] = no_load,
     since: datetime = EPOCH,

@@ -3,6 +3,8 @@
 The event is an attribute of the item, so the entity and its event are written together or not at all.
 """
 
+import hashlib
+import re
 from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
@@ -13,17 +15,34 @@ SHARDS = 8
 """Partitions of the index of what is unpublished: one takes 1,000 writes a second, so this many take 8,000.
 docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html"""
 
+MAX_GROUP_CHARACTERS = 128
+
 REFUSED = "refused"
 """The partition of rows that the topic refuses for what they are: listed, out of their neighbours' way."""
 
 
-def attributes(event: Event[Any]) -> Item:
-    """What makes an item an outbox row: the text to publish and its place in the index of the unpublished."""
+def attributes(event: Event[Any], *, ordered: bool = False) -> Item:
+    """What makes an item an outbox row: the text to publish and its place in the index of the unpublished.
+
+    `ordered` says that it goes through the FIFO topic, in the message group of its aggregate.
+    """
     return {
         "event": event.to_json(),
         "unpublished": shard_of(event.aggregate),
         "bornAt": int(event.time.timestamp() * 1000),
+        **({"ordered": True} if ordered else {}),
     }
+
+
+def message_group(aggregate: str) -> str:
+    """The message group of an aggregate: its id, or a digest of one that SQS would not take.
+
+    At most 128 letters, digits and punctuation.
+    docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/using-messagegroupid-property.html
+    """
+    if len(aggregate) <= MAX_GROUP_CHARACTERS and re.fullmatch(r"[!-~]+", aggregate):
+        return aggregate
+    return hashlib.sha256(aggregate.encode()).hexdigest()
 
 
 def shard_of(aggregate: str) -> str:

@@ -24,6 +24,8 @@ class Record:
     receive_count: int
     sent_at: float
     publication: str
+    group: str = ""
+    """The message group of a FIFO queue; empty on a standard queue."""
     may_reopen: bool = False
     """Whether an operator sent it to reopen a dead job (see `republish`)."""
 
@@ -39,6 +41,7 @@ class Record:
             body=raw.get("body") or "",
             receive_count=int(attributes.get("ApproximateReceiveCount", 1)),
             sent_at=int(attributes.get("SentTimestamp", 0)) / 1000,
+            group=attributes.get("MessageGroupId", ""),
             publication=told.get("publication") or "",
             may_reopen=told.get(REPUBLISH) == REOPEN,
         )
@@ -83,3 +86,5 @@ queue, because a message sent there directly cannot be redriven to its source.
 docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-configure-dead-letter-queue-redrive.html
 """
 GIVEN_BACK = Outcome("given_back", 0)
+PARKED = Outcome("parked")
+"""Acknowledged, but not done: it is kept, and comes back when its turn has come."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from . import strict_json
 from .errors import PostroomError, Unreadable
-from .outbox import REFUSED
+from .events import read_envelope
+from .outbox import REFUSED, message_group
 from .storage import Item, Key, Store, Update
 
 logger = logging.getLogger("postroom.relay")
@@ -32,24 +32,27 @@ class OutboxRow:
 
     key: Key
     event: str
+    ordered: bool = False
 
-    @property
-    def event_type(self) -> str:
-        """Raises `Unreadable` when the text is not an event."""
-        value = strict_json.loads(self.event)
-        kind = value.get("type") if isinstance(value, dict) else None
-        if not isinstance(kind, str) or not kind:
-            raise Unreadable("the event has no type")
-        return kind
+    @classmethod
+    def from_item(cls, key: Key, item: Item) -> "OutboxRow":
+        return cls(key, str(item["event"]), bool(item.get("ordered")))
+
+    def entry(self, publication: str) -> "Entry":
+        """What to publish for it. Raises `Unreadable` when the text is not an event."""
+        envelope = read_envelope(self.event)
+        group = message_group(envelope.aggregate) if self.ordered else ""
+        return Entry(self.event, envelope.type, publication, group)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What goes to the topic: the message and its two attributes."""
+    """What goes to a topic: the message, its two attributes, and its message group on the FIFO topic."""
 
     message: str
     event_type: str
     publication: str
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Rejection:
 
 class Topic(Protocol):
     def publish(self, entries: Sequence[Entry]) -> Sequence[Rejection]:
-        """Publish up to 10 entries in one call; returns those that were not taken.
+        """Publish up to 10 entries, all with a group or none, in one call; returns those not taken.
 
         Raises `Transient` when the call as a whole failed.
         """
@@ -123,7 +126,7 @@ class Relay:
         entries = {}
         for index, row in enumerate(rows):
             try:
-                entries[index] = Entry(row.event, row.event_type, self.new_id())
+                entries[index] = row.entry(self.new_id())
             except Unreadable as error:
                 self._set_aside(row.key, str(error))
         return entries
@@ -185,11 +188,12 @@ def _still_due(records: Sequence[StreamRecord], outbox: Store, now: float) -> It
 
 
 def batches(rows: Sequence[OutboxRow]) -> Iterator[tuple[int, Sequence[OutboxRow]]]:
-    """Runs of rows that fit one call, each with the index of its first row; order is kept."""
+    """Runs of rows that fit one call to one topic, each with the index of its first row; order is kept."""
     start = size = 0
     for index, row in enumerate(rows):
         own = len(row.event.encode())
-        if index > start and (index - start == BATCH_ENTRIES or size + own > BATCH_BYTES):
+        full = index - start == BATCH_ENTRIES or size + own > BATCH_BYTES
+        if index > start and (full or row.ordered != rows[start].ordered):
             yield start, rows[start:index]
             start, size = index, 0
         size += own

@@ -56,9 +56,12 @@ class Republisher:
         return Sent(self.queue_of(to.subscriber).send(text, attributes), publication)
 
     def _event(self, event_id: str, to: JobType[Any]) -> tuple[str, Envelope]:
-        key = to.on.row_key(event_id)
-        text = str(self.store.read([key]).get(key, {}).get("event", "")) if key.pk else ""
+        event_type = to.on.type_of(event_id)
+        if event_type is None:
+            raise NotFound(f"{to.subscriber} works on {to.on.name}, and {event_id} is none")
+        key = event_type.row_key(event_id)
+        text = str(self.store.read([key]).get(key, {}).get("event", ""))
         envelope = read_envelope(text) if text else None
-        if envelope is None or (envelope.id, envelope.type) != (event_id, to.on.name):
-            raise NotFound(f"there is no {to.on.name} event {event_id}")
+        if envelope is None or (envelope.id, envelope.type) != (event_id, event_type.name):
+            raise NotFound(f"there is no {event_type.name} event {event_id}")
         return text, envelope

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
-from . import job_rows
+from . import job_rows, lines
 from .deliveries import Delivery, is_cut_off, is_redrive, seconds_to_wait, settled
 from .errors import AlreadyDone, CancelledBecause, ConditionFailed, Permanent
 from .events import D
 from .group_commit import GroupCommit, Prepared, Refusal, Verdict
 from .jobs import Call, CallJob, Commit, CommitJob, InDoubt, Result
-from .records import CANCELLED, COMPLETED, DEAD, DUPLICATE, EXPIRED, GIVEN_BACK, Outcome, Record
+from .records import CANCELLED, COMPLETED, DEAD, DUPLICATE, EXPIRED, GIVEN_BACK, PARKED, Outcome, Record
 from .retries import is_permanent, may_have_acted, retry_after_seconds
-from .storage import Put, Store, Write
+from .storage import Delete, Item, Put, Store, Write
 
 logger = logging.getLogger("postroom.consumer")
 
@@ -33,6 +33,8 @@ class Surroundings:
     clock: Callable[[], float]
     chance: Callable[[], float]
     sleep: Callable[[float], None]
+    line_queue: lines.LineQueue | None = None
+    """Where an ordered subscriber's parked events are sent when their turn has come."""
 
     def pause(self, longest_seconds: float) -> None:
         self.sleep(self.chance() * longest_seconds)
@@ -70,7 +72,7 @@ class Settlement(Generic[D]):
         """The outcome of a job whose writes were tried."""
         delivery: Delivery[D] = prepared.delivery
         if verdict is None:
-            return COMPLETED
+            return self._with_successor(delivery, COMPLETED)
         if isinstance(verdict, Exception):
             # a provider that has said yes must not end in a dead job because we could not write it down
             called = isinstance(self.job_type, CallJob)
@@ -79,6 +81,8 @@ class Settlement(Generic[D]):
             return self.settle(delivery.with_row(verdict.reason.old))
         if verdict.write.key == self.job_type.marker_key(delivery.event.id):
             return self._done_before(prepared)
+        if self.is_ordered and verdict.write.key == lines.line_of(delivery).cursor:
+            return self._out_of_turn(delivery, verdict.reason.old)
         refused = verdict.write.refused or Permanent(f"the condition of a write to {verdict.write.key} fails")
         return (
             self._done_before(prepared) if isinstance(refused, AlreadyDone) else self.fail(delivery, refused)
@@ -109,6 +113,20 @@ class Settlement(Generic[D]):
         except Exception as error:
             logger.warning("job.give_back_unrecorded", exc_info=error, extra=self.fields(delivery.record))
         return outcome
+
+    @property
+    def is_ordered(self) -> bool:
+        return isinstance(self.job_type, CommitJob) and self.job_type.ordered
+
+    def park(self, delivery: Delivery[D]) -> Outcome:
+        """Keep an event until its turn, unless that has come or the job has an outcome already."""
+        decided = settled(delivery)
+        if decided:
+            return decided
+        try:
+            return PARKED if lines.park(delivery, self.around.store, self._now()) else self.settle(delivery)
+        except Exception as error:  # noqa: BLE001 - not kept, so it must come back by itself
+            return self.unrecorded(delivery, error)
 
     def is_late(self, delivery: Delivery[D]) -> bool:
         deadline_seconds = self.job_type.retry.deadline_seconds
@@ -146,7 +164,28 @@ class Settlement(Generic[D]):
         wait_seconds = seconds_to_wait(delivery, self._now())
         return settled(delivery) or Outcome("waiting", max(1, wait_seconds))
 
+    def _out_of_turn(self, delivery: Delivery[D], cursor: Item | None) -> Outcome:
+        if lines.is_early(delivery, cursor):
+            return self.park(delivery)
+        return self.fail(delivery, lines.Passed("those after it have been taken: its turn was passed over"))
+
+    def _with_successor(self, delivery: Delivery[D], outcome: Outcome) -> Outcome:
+        """Done, and the parked event after it, if there is one, is on its way again.
+
+        Until that is so the record is not acknowledged: its next delivery finds the job done and tries again.
+        """
+        queue = self.around.line_queue
+        if self.is_ordered and queue is not None:
+            line, sequence = lines.line_of(delivery), delivery.event.sequence
+            try:
+                lines.release_next(line, sequence, self.around.store, queue)
+            except Exception as error:  # noqa: BLE001 - the job is done; what waits behind it must not be lost
+                return self.unrecorded(delivery, error)
+        return outcome
+
     def _already(self, delivery: Delivery[D], decided: Outcome) -> Outcome:
+        if decided is DUPLICATE:
+            decided = self._with_successor(delivery, decided)
         row_is_open = delivery.row is not None and "open" in delivery.row
         if delivery.marker is not None and row_is_open:
             result = delivery.marker.get("job", {}).get("result", {})
@@ -210,6 +249,8 @@ class Settlement(Generic[D]):
         if not marker or delivery.row is not None:
             runs = delivery.uncounted_attempts
             writes = [job_rows.completed(delivery, commit.result, self._now(), runs=runs), *writes]
+        if self.is_ordered:
+            writes += _in_line(delivery)
         return Prepared(delivery, writes, commit.result)
 
     def _commit_alone(self, prepared: Prepared) -> Verdict:
@@ -252,3 +293,10 @@ def _self_marking(writes: list[Write], delivery: Delivery[Any], result: Result, 
         raise Permanent(f"{delivery.job_type.subscriber} must commit exactly one put, of its marker {marker}")
     job = {"id": delivery.job_id, "result": dict(result), "endedAt": int(now * 1000)}
     return replace(writes[0], item={**writes[0].item, "job": job})
+
+
+def _in_line(delivery: Delivery[Any]) -> list[Write]:
+    """Take the event's turn, and clear the place where it waited."""
+    line, sequence = lines.line_of(delivery), delivery.event.sequence
+    was_parked = delivery.row is not None and delivery.row.get("state") == "parked"
+    return [line.advance(sequence), *([Delete(line.place(sequence))] if was_parked else [])]

@@ -26,8 +26,6 @@ class Sweep:
         keys = outbox.outstanding(shard, before_ms, ROWS_PER_SHARD)
         items = outbox.read(keys) if keys else {}
         # the index is eventually consistent: the row itself says whether it is still owed
-        rows = [
-            OutboxRow(key, str(items[key]["event"])) for key in keys if "unpublished" in items.get(key, {})
-        ]
+        rows = [OutboxRow.from_item(key, items[key]) for key in keys if "unpublished" in items.get(key, {})]
         self.relay.publish(rows)
         return len(rows)

@@ -52,7 +52,7 @@ def subscription_matches_its_job_type(template: Template) -> Iterator[Finding]:
     """Every event type reaches exactly the subscribers that declare it."""
     for function, job, queue, _ in _subscribers(template):
         accepted = {kind for policy in _filters(template, queue) for kind in as_list(policy.get("type", []))}
-        if accepted != {job.on.name}:
+        if accepted != job.on.names:
             yield Finding(
                 function, f"works on {job.on.name}, but {queue} is sent {sorted(accepted) or 'all'}"
             )

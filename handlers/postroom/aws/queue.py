@@ -4,6 +4,8 @@ import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..errors import Transient
+from ..outbox import message_group
 from .deployment import Deployment
 from .tables import chunks
 
@@ -53,3 +55,21 @@ class SqsQueue:
                 continue
             for failure in answer.get("Failed", ()):
                 logger.warning("queue.visibility_unchanged", extra={"code": failure.get("Code")})
+
+    def send_again(self, body: str, group: str, publication: str) -> None:
+        """Put a message back at the end of its group; a new deduplication id, or SQS would drop it.
+
+        docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+        """
+        from botocore.exceptions import ClientError, HTTPClientError
+
+        try:
+            self._deployment.client("sqs").send_message(
+                QueueUrl=self._given_url or self._deployment.setting("QUEUE_URL"),
+                MessageBody=body,
+                MessageGroupId=message_group(group),
+                MessageDeduplicationId=self._deployment.new_id(),
+                MessageAttributes={"publication": {"DataType": "String", "StringValue": publication}},
+            )
+        except (ClientError, HTTPClientError) as error:
+            raise Transient(f"the queue did not take a message back: {error}") from error

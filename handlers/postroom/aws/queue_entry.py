@@ -38,9 +38,11 @@ def queue_handler(
     """The `handler` of a subscriber. `provider` makes what a `Call`'s function receives, on first use."""
 
     def build(deployment: Deployment) -> LambdaHandler:
-        around = Surroundings(DynamoStore(deployment), deployment.clock, deployment.chance, deployment.sleep)
-        consumer: Consumer[Any] = Consumer(job_type, around, _performer(provider, deployment))
         queue = SqsQueue(deployment)
+        around = Surroundings(
+            DynamoStore(deployment), deployment.clock, deployment.chance, deployment.sleep, queue
+        )
+        consumer: Consumer[Any] = Consumer(job_type, around, _performer(provider, deployment))
 
         def handle(event: Any, context: LambdaContext) -> Any:
             records = [Record.from_lambda(raw) for raw in event["Records"]]

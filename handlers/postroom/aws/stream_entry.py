@@ -53,7 +53,7 @@ def stream_record(raw: Mapping[str, Any]) -> StreamRecord | None:
     key = Key("shop", change["Keys"]["pk"]["S"], change["Keys"]["sk"]["S"])
     return StreamRecord(
         change["SequenceNumber"],
-        OutboxRow(key, event),
+        OutboxRow(key, event, bool(image.get("ordered", {}).get("BOOL"))),
         float(change.get("ApproximateCreationDateTime", 0)),
     )
 

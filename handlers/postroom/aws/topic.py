@@ -9,7 +9,10 @@ from .deployment import Deployment
 
 
 class SnsTopic:
-    """Publishes to the topic that the function's environment names (`TOPIC_ARN`)."""
+    """Publishes to the topics that the function's environment names.
+
+    `TOPIC_ARN` is the standard one; what has a message group goes to the FIFO one, `ORDERED_TOPIC_ARN`.
+    """
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
@@ -24,7 +27,7 @@ class SnsTopic:
         client = self._deployment.client("sns")
         try:
             answer = client.publish_batch(
-                TopicArn=self._deployment.setting("TOPIC_ARN"),
+                TopicArn=self._deployment.setting("ORDERED_TOPIC_ARN" if entries[0].group else "TOPIC_ARN"),
                 PublishBatchRequestEntries=[_entry(str(index), entry) for index, entry in enumerate(entries)],
             )
         except (ClientError, HTTPClientError) as error:
@@ -33,7 +36,13 @@ class SnsTopic:
 
 
 def _entry(index: str, entry: Entry) -> dict[str, Any]:
+    """On a FIFO topic the publication id is the deduplication id: repeats are for subscribers to collapse.
+
+    docs.aws.amazon.com/sns/latest/dg/fifo-message-dedup.html
+    """
+    fifo = {"MessageGroupId": entry.group, "MessageDeduplicationId": entry.publication} if entry.group else {}
     return {
+        **fifo,
         "Id": index,
         "Message": entry.message,
         "MessageAttributes": {

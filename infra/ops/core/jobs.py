@@ -93,8 +93,9 @@ def _owner(target: Target, named: str) -> str:
 
 def _keys(job_type: JobType[Any], event_id: str) -> list[Key]:
     marker = job_type.marker_key(event_id)
-    event = job_type.on.row_key(event_id)
-    return [event, job_type.row_key(event_id), *([marker] if marker else [])]
+    event_type = job_type.on.type_of(event_id)
+    event = [event_type.row_key(event_id)] if event_type else []
+    return [*event, job_type.row_key(event_id), *([marker] if marker else [])]
 
 
 def _facts(job_type: JobType[Any], event_id: str, found: dict[Key, Item]) -> JobFacts | None:
