@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from handlers import queue_receipts
 from handlers.postroom.acceptance import Acceptance
 from handlers.postroom.aws.deployment import Deployment
 from handlers.postroom.aws.entry import Entry, LambdaHandler
 from handlers.postroom.aws.http_entry import http_entry
 from handlers.postroom.aws.queue_entry import queue_handler
 from handlers.postroom.aws.tables import DynamoStore
+from handlers.postroom.discovery import job_types
 from handlers.postroom.errors import Permanent, ProviderError, Transient
 from handlers.postroom.http import Respond
+from handlers.postroom.jobs import CallJob
 from handlers.shop.checkout import checkout
 from handlers.shop.ports import CardDeclined, Charge, ChargeBook, ChargePage, Mail, PastCharge
 from handlers.shop.reconcile import Reconciliation
@@ -26,6 +27,13 @@ from infra.local.providers.outages import Switch
 from infra.local.stack import RunnerFactory
 
 SOURCE = "stub"
+
+
+def _calls(subscriber: str) -> CallJob[Any, Any]:
+    """The job type of a subscriber that calls a provider."""
+    found = next(each for each in job_types("handlers") if each.subscriber == subscriber)
+    assert isinstance(found, CallJob)
+    return found
 
 
 @dataclass(frozen=True)
@@ -106,9 +114,7 @@ def stub_runner(mailer: StubMailer, cards: StubCards) -> RunnerFactory:
     entries: Mapping[str, Entry] = {
         "handlers.api_checkout.handler": http_entry(accept),
         "handlers.schedule_reconcile.handler": reconcile_entry(cards),
-        "handlers.queue_receipts.handler": queue_handler(
-            queue_receipts.send_receipt, provider=lambda _: mailer
-        ),
+        "handlers.queue_receipts.handler": queue_handler(_calls("receipts"), provider=lambda _: mailer),
     }
 
     def runner(settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:
