@@ -88,9 +88,9 @@ def chaos(orders: int) -> int:
     logging.disable(logging.CRITICAL)
     console = Console()
     killed = strike(orders, signal.SIGKILL, pause=0.5)
-    console.print(_told("SIGKILL", killed), highlight=False)
+    console.print(_told("SIGKILL", killed), highlight=False, soft_wrap=True)
     stopped = strike(orders, signal.SIGTERM, pause=0.5)
-    console.print(_told("SIGTERM", stopped), highlight=False)
+    console.print(_told("SIGTERM", stopped), highlight=False, soft_wrap=True)
     return 0 if killed.is_harmless and stopped.is_harmless and not stopped.repeats else 1
 
 
@@ -110,7 +110,7 @@ def strike(orders: int, number: signal.Signals, *, pause: float, seed: int = 0) 
 
 def _damage(run: LocalRun, orders: int, signals: int, report: dict[str, Any], begun: float) -> Damage:
     facts = Facts(run)
-    wait_for(lambda: not facts.work_left(), PATIENCE_SECONDS, "all queues empty")
+    wait_for(lambda: not facts.is_work_left(), PATIENCE_SECONDS, "all queues empty", pause=0.2)
     mails = len(run.mailbox.mails)
     return Damage(
         orders=orders,

@@ -39,9 +39,8 @@ class Story:
         self.console.print(f"\n[bold]{title}[/bold]")
 
     def tell(self, text: str, mark: str = "·") -> None:
-        self.console.print(
-            f"  [dim]{time.monotonic() - self.start:6.2f} s[/dim]  {mark} {text}", highlight=False
-        )
+        seconds = time.monotonic() - self.start
+        self.console.print(f"  [dim]{seconds:6.2f} s[/dim]  {mark} {text}", highlight=False, soft_wrap=True)
 
     def check(self, holds: bool, text: str) -> None:
         """Tell what holds. Raises `NotAsToldError` when it does not."""

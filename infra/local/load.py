@@ -51,7 +51,7 @@ def load(orders: int, clients: int) -> int:
     good = True
     for name in ("real", "stub"):
         outcome = measure(orders, clients, real=name == "real")
-        console.print(_told(name, outcome), highlight=False)
+        console.print(_told(name, outcome), highlight=False, soft_wrap=True)
         good = good and not outcome.lost and not outcome.doubled
     return 0 if good else 1
 
@@ -72,7 +72,7 @@ def _measured(run: LocalRun, orders: int, clients: int) -> Outcome:
     facts = Facts(run)
     begun = time.monotonic()
     report = place(run, orders, clients)
-    wait_for(lambda: not facts.work_left(), PATIENCE_SECONDS, "all queues empty")
+    wait_for(lambda: not facts.is_work_left(), PATIENCE_SECONDS, "all queues empty", pause=0.2)
     return Outcome(
         orders=orders,
         accepting=report["seconds"],

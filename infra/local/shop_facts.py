@@ -69,12 +69,17 @@ class Facts:
         counts = self._counts() if queues is None else [self.queue(name) for name in queues]
         return sum(map(sum, counts))
 
-    def work_left(self) -> int:
-        """Messages, and events still to be published."""
-        return self.backlog() + self.unpublished()
+    def is_work_left(self) -> bool:
+        """Whether any message waits, or any event is still to be published."""
+        return bool(self.backlog() or self.unpublished())
 
     def unpublished(self) -> int:
-        return sum("unpublished" in item for item in self.orders())
+        """Events that are still to be published."""
+        aws = self.run.aws
+        with aws.region.changed:
+            return sum(
+                "unpublished" in item for item in aws.dynamodb.table(self.run.stack.ref("ShopTable")).items
+            )
 
     def _counts(self) -> list[tuple[int, int, int]]:
         aws = self.run.aws
@@ -83,11 +88,14 @@ class Facts:
             return [aws.sqs.queue(mapping.source_arn).counts() for mapping in fed]
 
 
-def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> float:
-    """Wait until the condition holds. Returns the seconds it took; raises `TimeoutError` saying `what`."""
+def wait_for(condition: Callable[[], bool], seconds: float, what: str, pause: float = 0.02) -> float:
+    """Wait until the condition holds, looking every `pause` seconds.
+
+    Returns the seconds it took; raises `TimeoutError` saying `what`.
+    """
     start = time.monotonic()
     while not condition():
         if time.monotonic() - start > seconds:
             raise TimeoutError(f"not within {seconds:g} s: {what}")
-        time.sleep(0.02)
+        time.sleep(pause)
     return time.monotonic() - start
