@@ -14,6 +14,7 @@ from infra.local.aws.meter import Call, Meter, Usage
 from infra.local.aws.operations import OPERATIONS
 from infra.local.aws.region import MILLISECONDS, Region
 from infra.local.aws.s3 import S3
+from infra.local.aws.scheduler import Scheduler
 from infra.local.aws.sns import Sns
 from infra.local.aws.sqs import Sqs
 from infra.local.aws.switches import Switches
@@ -45,6 +46,7 @@ class LocalAws:
         self.dynamodb = DynamoDb(self.region)
         self.dynamodbstreams = DynamoDbStreams(self.region, self.dynamodb)
         self.s3 = S3(self.region)
+        self.scheduler = Scheduler(self.region, self.sqs)
         self._meter = Meter()
 
     @property
@@ -67,11 +69,16 @@ class LocalAws:
 
         return session(self)
 
-    def next_due(self) -> float | None:
-        """When a delayed or leased message next becomes claimable; seconds since the epoch."""
+    def next_due(self, recurring: bool = False) -> float | None:
+        """When a message next becomes claimable or something else happens by itself; epoch seconds.
+
+        Recurring schedules are never done, and count only if asked for.
+        """
         with self.region.changed:
-            due = self.sqs.next_due_ms()
-        return None if due is None else due / MILLISECONDS
+            self.region.catch_up()
+            schedules = self.scheduler.next_due_ms() if recurring else self.scheduler.next_work_ms()
+            times = [time for time in (self.sqs.next_due_ms(), schedules) if time is not None]
+        return min(times) / MILLISECONDS if times else None
 
     def request(self, service: str, operation: str, params: Mapping[str, Any]) -> Any:
         """One request of a caller; raises AwsError."""

@@ -18,6 +18,13 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "dynamodbstreams": ("DescribeStream", "GetRecords", "GetShardIterator"),
     "s3": ("CreateBucket", "GetObject", "PutObject"),
+    "scheduler": (
+        "CreateSchedule",
+        "CreateScheduleGroup",
+        "DeleteSchedule",
+        "GetSchedule",
+        "ListSchedules",
+    ),
     "sns": ("CreateTopic", "Publish", "PublishBatch", "SetSubscriptionAttributes", "Subscribe"),
     "sqs": (
         "CancelMessageMoveTask",

@@ -10,6 +10,7 @@ THROTTLED = {
     "sqs": ("RequestThrottled", 403),
     "sns": ("Throttling", 400),
     "s3": ("SlowDown", 503),
+    "scheduler": ("ThrottlingException", 429),
 }
 
 
@@ -38,7 +39,10 @@ class Switches:
         self._partials: Counter[tuple[str, str]] = Counter()
 
     def throttle(self, service: str, operation: str, calls: int = 1) -> None:
-        """Refuse the next calls of an operation as AWS does when it throttles."""
+        """Refuse the next calls of an operation as AWS does when it throttles.
+
+        The Scheduler's operation "Invoke" is what its schedules' targets are asked to do.
+        """
         self._throttles[service, operation] += calls
 
     def partial(self, service: str, operation: str, calls: int = 1) -> None:

@@ -8,7 +8,7 @@ of it is returned; a receive returns as many messages of one group as it can bef
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from infra.local.aws.sqs.line import Line
+from infra.local.aws.line import Line
 from infra.local.aws.sqs.message import Message
 
 Wanted = Callable[[Message], bool]

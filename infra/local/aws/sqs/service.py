@@ -164,7 +164,7 @@ class Sqs:
 
     def next_due_ms(self) -> int | None:
         """When a message next becomes claimable by itself, or a move task goes on; epoch milliseconds."""
-        times = [self._region.next_due_ms(), *(queue.next_due_ms() for queue in self.queues.values())]
+        times = [self._move_tasks.next_due_ms(), *(queue.next_due_ms() for queue in self.queues.values())]
         return min((time for time in times if time is not None), default=None)
 
     def _wait_for(self, queue: Queue, seconds: int) -> None:

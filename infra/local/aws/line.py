@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from infra.local.aws.sqs.turns import Turns
+from infra.local.aws.turns import Turns
 
 
 class Placed(Protocol):
