@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from infra.local.intrinsics import TemplateError
 from infra.local.local_run import ROOT, RunOptions
 from infra.local.servers import PortTakenError
 
@@ -28,7 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
         return int(parsed.run(parsed))
     except PortTakenError as error:
         sys.stderr.write(f"{error.strerror}\n")
-        return 2
+    except TemplateError as error:
+        sys.stderr.write(f"the template: {error}\n")
+    return 2
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from infra.local.intrinsics import Resolver, UnresolvedError
+from infra.local.intrinsics import Resolver, TemplateError, UnresolvedError
 from infra.local.not_run import NOT_RUN_LOCALLY
 from infra.local.resources import MAKERS, Account, Made
 
@@ -22,11 +22,11 @@ RUN_BY_THE_STACK = frozenset(
 """Types that have no place in the AWS model: the stack itself plays them."""
 
 
-class UnknownResourceError(ValueError):
+class UnknownResourceError(TemplateError):
     """A resource of a type that is neither run on this machine nor known not to be."""
 
 
-class CircularReferenceError(ValueError):
+class CircularReferenceError(TemplateError):
     """Resources that need one another, which CloudFormation would refuse as well."""
 
 

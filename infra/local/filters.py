@@ -10,6 +10,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from infra.local.intrinsics import TemplateError
+
 Predicate = Callable[[Any], bool]
 _MISSING = object()
 
@@ -22,7 +24,7 @@ _comparisons: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class UnknownRuleError(ValueError):
+class UnknownRuleError(TemplateError):
     """A filter pattern that Lambda would refuse, or that is not supported on this machine."""
 
 

@@ -201,6 +201,16 @@ def bound(path: str, deployment: Deployment) -> LambdaHandler:
     return bind(deployment) if bind else handler
 
 
+def import_trouble(path: str) -> str | None:
+    """Why the handler at `package.module.name` cannot be imported; None when it can."""
+    module, _, name = path.rpartition(".")
+    try:
+        getattr(importlib.import_module(module), name)
+    except Exception as error:  # noqa: BLE001 (code at import may raise anything)
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
 def process_environ(settings: FunctionSettings, region: str) -> dict[str, str]:
     """The variables of a function's own process: Lambda's, the template's, and this machine's search path."""
     inherited = {

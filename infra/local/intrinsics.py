@@ -14,7 +14,11 @@ _PLACEHOLDER = re.compile(r"\$\{(!?)([^}]*)\}")
 _NO_VALUE = object()
 
 
-class UnresolvedError(ValueError):
+class TemplateError(ValueError):
+    """Something in the template that does not run on this machine, or nowhere."""
+
+
+class UnresolvedError(TemplateError):
     """A reference or function in the template that cannot be resolved on this machine."""
 
 

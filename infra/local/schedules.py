@@ -10,12 +10,13 @@ from typing import Any
 from uuid import uuid4
 
 from infra.local.functions import Function
+from infra.local.intrinsics import TemplateError
 
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _SECONDS = {"minute": 60, "hour": 3600, "day": 86400}
 
 
-class UnknownScheduleError(ValueError):
+class UnknownScheduleError(TemplateError):
     """A schedule expression that this machine does not run."""
 
 

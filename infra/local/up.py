@@ -9,6 +9,7 @@ import sys
 import threading
 
 from infra.local.client import cart
+from infra.local.functions import import_trouble
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.narration import Narrator, log_to_terminal
 from infra.local.reload import Reloader
@@ -29,6 +30,9 @@ def up(options: RunOptions, *, reload: bool) -> int:
         signal.signal(number, lambda _signal, _frame: ended.set())
     run.start()
     _show(banner(run))
+    for name, function in run.stack.functions.items():
+        if trouble := import_trouble(function.settings.handler):
+            _show(f"✗ {name}: {function.settings.handler} cannot be imported: {trouble}")
     reloader = Reloader(options.template.parent / "handlers", run.reload, _show) if reload else None
     if reloader:
         reloader.start()

@@ -13,6 +13,7 @@ from infra.local.deploy import Deployment
 from infra.local.discards import Discard
 from infra.local.functions import Function, FunctionSettings
 from infra.local.http_api import HttpApi
+from infra.local.intrinsics import TemplateError
 from infra.local.queue_mapping import DEFAULT_CONCURRENCY, Queue, QueueMapping, QueueMappingSettings
 from infra.local.routes import Route
 from infra.local.schedules import Schedule, interval_of
@@ -141,10 +142,10 @@ def _patterns(properties: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def http_api(deployed: Deployment, functions: Mapping[str, Function]) -> HttpApi | None:
-    """Return the template's HTTP API, if it has one. Raises `ValueError` when it has several."""
+    """Return the template's HTTP API, if it has one. Raises `TemplateError` when it has several."""
     bodies = [properties["Body"] for _, properties in deployed.of_type("AWS::ApiGatewayV2::Api")]
     if len(bodies) > 1:
-        raise ValueError("only one HTTP API runs on this machine")
+        raise TemplateError("only one HTTP API runs on this machine")
     if not bodies:
         return None
     authorizers = _authorizers(bodies[0])
@@ -160,7 +161,7 @@ def _authorizers(body: Mapping[str, Any]) -> dict[str, Issuer]:
         if settings:
             issuers[name] = Issuer(settings["issuer"], settings["audience"])
     if len(issuers) > 1:
-        raise ValueError("only one authorizer runs on this machine")
+        raise TemplateError("only one authorizer runs on this machine")
     return issuers
 
 
@@ -183,7 +184,7 @@ def _invoked(operation: Mapping[str, Any]) -> str:
     uri = operation["x-amazon-apigateway-integration"]["uri"]
     found = _INVOKED.search(uri)
     if found is None:
-        raise ValueError(f"not an integration with a function: {uri}")
+        raise TemplateError(f"not an integration with a function: {uri}")
     return _function_name(found["arn"])
 
 

@@ -122,3 +122,19 @@ def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert ended.value.code == 0
     assert "python -m infra.local up --isolated" in capsys.readouterr().out
+
+
+def test_template_that_cannot_run_here_is_said_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = tmp_path / "template.yaml"
+    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    search = "Resources:\n  Search:\n    Type: AWS::OpenSearchService::Domain\n"
+    template.write_text(text.replace("Resources:\n", search, 1), encoding="utf-8")
+
+    code = main(["up", "--port", "0", "--template", str(template)])
+
+    assert code == 2
+    assert capsys.readouterr().err.startswith(
+        "the template: Search is of type AWS::OpenSearchService::Domain"
+    )
