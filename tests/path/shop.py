@@ -7,21 +7,18 @@ said that it expects it.
 
 import copy
 import json
-import logging
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from handlers.postroom import outbox
 from handlers.postroom.acceptance import Acceptance
 from handlers.postroom.aws.deployment import Deployment
 from handlers.postroom.aws.entry import Entry
-from handlers.postroom.aws.expressions import from_attributes
 from handlers.postroom.aws.http_entry import http_entry
 from handlers.postroom.aws.queue_entry import QueueEntry, queue_handler
 from handlers.postroom.aws.tables import DynamoStore
@@ -31,22 +28,23 @@ from handlers.postroom.http import Respond
 from handlers.postroom.storage import Key, Put
 from handlers.queue_receipts import send_receipt
 from handlers.shop.checkout import checkout
-from handlers.shop.loyalty import points_key
 from handlers.shop.orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order_key
-from handlers.shop.ports import Charge, ChargePage
 from infra.expand import expand, parameter_values, parse
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
-from infra.local.aws.meter import Call
 from infra.local.client import cart
 from infra.local.driving import run_for, run_until_idle
-from infra.local.functions import FunctionError, FunctionSettings, InProcess, Invocation, Runner, RunnerError
+from infra.local.functions import FunctionSettings, InProcess, Invocation, Runner
 from infra.local.http_messages import HttpAnswer
 from infra.local.providers.cards import CardGateway
 from infra.local.providers.outages import Switch
 from infra.local.stack import Options, Stack, poll
 from infra.local.stubs import StubCards, reconcile_entry
-from tests.path.mailer import Killed, Mailer
+from tests.path.cards import GuardedCards
+from tests.path.facts import Facts
+from tests.path.listener import Listener
+from tests.path.mailer import Mailer
+from tests.path.mortal import Mortal
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 PARAMETERS = {"CardsUrl": "http://cards.test", "MailUrl": "smtp://mail.test:25", "MailFrom": "s@example.com"}
@@ -72,79 +70,7 @@ def _changed(template: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
     return changed
 
 
-@dataclass
-class Mortal:
-    """Runs a function in a process that can die: `deaths` counts those to come, after the work is done."""
-
-    inner: InProcess
-    deaths: int = 0
-    deaths_at_start: int = 0
-
-    def run(self, event: Any, context: Any) -> Any:
-        if self.deaths_at_start:
-            self.deaths_at_start -= 1
-            self._die()
-        answer = self._run(event, context)
-        if self.deaths:
-            self.deaths -= 1
-            self._die()
-        return answer
-
-    def refresh(self) -> None:
-        self.inner.refresh()
-
-    def close(self) -> None:
-        self.inner.close()
-
-    def _run(self, event: Any, context: Any) -> Any:
-        try:
-            return self.inner.run(event, context)
-        except Killed:
-            self._die()
-
-    def _die(self) -> NoReturn:
-        self.inner.refresh()
-        raise RunnerError(FunctionError("Runtime.ExitError", "signal: killed"))
-
-
-@dataclass
-class GuardedCards:
-    """A card gateway that remembers which AWS calls had been made before it was asked."""
-
-    cards: StubCards
-    aws: LocalAws
-    calls_before: list[list[Call]] = field(default_factory=list)
-
-    def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
-        self.calls_before.append(list(self.aws.calls))
-        return self.cards.charge(amount, currency, token, key=key)
-
-    def refund(self, charge_id: str) -> None:
-        self.cards.refund(charge_id)
-
-    def made(self, *, since: float, until: float, after: str | None) -> ChargePage:
-        return self.cards.made(since=since, until=until, after=after)
-
-
-class Listener(logging.Handler):
-    """Hears what the engine logs: outcomes of records, and troubles."""
-
-    def __init__(self, now: Callable[[], float]) -> None:
-        super().__init__()
-        self._now = now
-        self.outcomes: list[tuple[str, str, float]] = []
-        self.troubles: list[tuple[str, str]] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        name = record.getMessage()
-        if record.msg == "job.%s":
-            outcome = name.removeprefix("job.")
-            self.outcomes.append((str(record.__dict__["subscriber"]), outcome, self._now()))
-        elif record.levelno >= logging.WARNING:
-            self.troubles.append((name, logging.Formatter().format(record)))
-
-
-class Shop:
+class Shop(Facts):
     """One deployed shop. Times are in seconds since it opened (`t`)."""
 
     def __init__(self, changes: Changes | None = None, opened: float = OPENED, **entries: Entry) -> None:
@@ -169,14 +95,8 @@ class Shop:
         options = Options(parameters=PARAMETERS, runner=self._runner, observers=[self._observe])
         self.stack = Stack(_changed(template, changes or {}), values, self.aws, options)
         tables = {"SHOP_TABLE": self.stack.ref("ShopTable"), "JOBS_TABLE": self.stack.ref("JobsTable")}
-        self._own = replace(self._surroundings(), environ=tables, _clients=self._clients)
-        self.store = DynamoStore(self._own)
-
-    def client(self, service: str) -> Any:
-        """A boto3 client of the account, for what a test does itself."""
-        return self._own.client(service)
-
-    # ---- time ----------------------------------------------------------------------------------------
+        self.own = replace(self._surroundings(), environ=tables, _clients=self._clients)
+        self.store = DynamoStore(self.own)
 
     @property
     def t(self) -> float:
@@ -216,8 +136,6 @@ class Shop:
         finally:
             self.stack.mappings, self.stack.schedules = mappings, schedules
 
-    # ---- what is expected to go wrong ----------------------------------------------------------------
-
     def expects(self, *troubles: str) -> None:
         """Name the troubles (log events, kinds of function errors) that belong to this test."""
         self._expected |= set(troubles)
@@ -238,17 +156,11 @@ class Shop:
         crashes = [(error.kind, f"{name}: {error.message}\n{error.trace}") for name, error in errors]
         return [*self.listener.troubles, *crashes]
 
-    # ---- orders and events ---------------------------------------------------------------------------
-
     def checkout(
         self, key: str = "order-1", *, caller: str = "ada", email: str = "ada@example.com"
     ) -> HttpAnswer:
         headers = {"content-type": "application/json", "idempotency-key": key}
         return self.stack.call("POST", "/checkout", headers, json.dumps(cart(email)), subject=caller)
-
-    def get(self, path: str, caller: str = "ada", **headers: str) -> HttpAnswer:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.stack.call("GET", path, named, subject=caller)
 
     def order(self, number: int, *, email: str = "ada@example.com", caller: str = "ada") -> Event[OrderPaid]:
         """Write an order under a readable id, exactly as checkout does: one put, born with its event."""
@@ -305,92 +217,11 @@ class Shop:
         finally:
             self.aws.sns.topics.update(topics)
 
-    # ---- what came of it -----------------------------------------------------------------------------
-
-    def shop_items(self, prefix: str = "") -> list[dict[str, Any]]:
-        return [item for item in self._items("ShopTable") if item["pk"].startswith(prefix)]
-
-    def jobs(self, event_id: str) -> dict[str, dict[str, Any]]:
-        """Rows of the Jobs table by subscriber."""
-        return {row["sk"]: row for row in self._items("JobsTable") if row["pk"] == event_id}
-
-    def status(self, event_id: str, caller: str = "ada") -> dict[str, Any]:
-        """What the API says of each job, by subscriber."""
-        answer = self.get(f"/jobs/{event_id}", caller)
-        assert answer.status == 200, answer.text
-        return {job["id"].rpartition(":")[2]: job for job in answer.json["jobs"]}
-
-    def states(self, event_id: str, caller: str = "ada") -> dict[str, str]:
-        return {name: job["state"] for name, job in self.status(event_id, caller).items()}
-
-    def failures(self, event_id: str, subscriber: str) -> list[float]:
-        """When each recorded attempt failed."""
-        ledger = self.jobs(event_id)[subscriber].get("failures", [])
-        return [round(entry["at"] / 1000 - self.opened, 3) for entry in ledger]
-
-    def ended_at(self, event_id: str, subscriber: str) -> float:
-        ended_ms: int = self.jobs(event_id)[subscriber]["endedAt"]
-        return round(ended_ms / 1000 - self.opened, 3)
-
-    def outcomes(self, subscriber: str) -> list[str]:
-        return [outcome for name, outcome, _ in self.listener.outcomes if name == subscriber]
-
-    def points(self, caller: str = "ada") -> int:
-        pk = points_key(caller, "").pk
-        return sum(entry["points"] for entry in self.shop_items(pk) if entry["pk"] == pk)
-
-    def invoices(self) -> list[str]:
-        return sorted(self.aws.s3.buckets[self.stack.ref("InvoiceBucket")])
-
-    def picks(self) -> list[dict[str, Any]]:
-        return [item for item in self.shop_items() if item["sk"] == "pick"]
-
-    def waiting(self, queue: str) -> int:
-        """Messages in a queue, in flight or not."""
-        return len(self.aws.sqs.queue(self.stack.ref(queue)).messages)
-
-    def dead_letters(self, subscriber: str) -> list[dict[str, Any]]:
-        """A look into a dead-letter queue as an operator's `ReceiveMessage` gives it."""
-        answer = self.client("sqs").receive_message(
-            QueueUrl=self.stack.ref(f"{subscriber.title()}DeadLetterQueue"),
-            MaxNumberOfMessages=10,
-            VisibilityTimeout=0,
-            MessageSystemAttributeNames=["All"],
-            MessageAttributeNames=["All"],
-        )
-        return [dict(message) for message in answer.get("Messages", [])]
-
-    def runs(self, function: str) -> list[Invocation]:
-        return [each for each in self.invocations if each.function == function]
-
-    def handed_out(self, function: str) -> list[tuple[float, list[int]]]:
-        """When a queue's function was called, and the receive counts of the batch."""
-        return [
-            (
-                round(run.started - self.opened, 3),
-                [int(record["attributes"]["ApproximateReceiveCount"]) for record in run.event["Records"]],
-            )
-            for run in self.runs(function)
-        ]
-
-    def everything(self) -> dict[str, Any]:
-        """All that the outside world could notice: both tables, files, mails, charges."""
-        return {
-            "shop": sorted(self._items("ShopTable"), key=_by_key),
-            "jobs": sorted(self._items("JobsTable"), key=_by_key),
-            "files": {name: dict(bucket) for name, bucket in self.aws.s3.buckets.items()},
-            "mails": list(self.mailer.sent),
-            "charges": self.gateway.charges,
-        }
-
     def mortal(self, subscriber: str) -> Mortal:
         """The process that a subscriber's function runs in, or the relay's."""
         runner = self.stack.functions[f"{subscriber.title()}Function"].runner
         assert isinstance(runner, Mortal)
         return runner
-
-    def _items(self, table: str) -> list[dict[str, Any]]:
-        return [from_attributes(item) for item in self.aws.dynamodb.table(self.stack.ref(table)).items]
 
     def _observe(self, invocation: Invocation) -> None:
         self.invocations.append(invocation)
@@ -409,15 +240,6 @@ class Shop:
             store=DynamoStore(deployment),
             now=lambda: datetime.fromtimestamp(deployment.clock(), UTC),
         )
-
-
-def operations(calls: Collection[Call]) -> dict[str, int]:
-    """How often each operation was called."""
-    return dict(Counter(call.operation for call in calls))
-
-
-def _by_key(item: Mapping[str, Any]) -> tuple[str, str]:
-    return item["pk"], item["sk"]
 
 
 def with_policy(entry: QueueEntry, **policy: Any) -> Any:

@@ -7,7 +7,8 @@ import pytest
 from infra.local import bill
 from infra.local.aws.meter import Call
 from infra.local.bill import Step
-from tests.path.shop import Shop, operations
+from tests.path.facts import operations
+from tests.path.shop import Shop
 
 TEN = range(1001, 1011)
 
@@ -178,7 +179,7 @@ def test_an_order_costs_10_write_units_with_receipts_loyalty_warehouse_status_an
         "stream_relay",
         *bill.COMPARED,
         "api_jobs",
-        "schedule_sweep",
+        "schedule_sweep, one run",
     }
     assert by_name(steps) == {
         **dict.fromkeys(by_name(steps), 0.0),

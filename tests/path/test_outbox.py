@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.path.shop import AMOUNT, SUBSCRIBERS, Shop, operations
+from tests.path.facts import operations
+from tests.path.shop import AMOUNT, SUBSCRIBERS, Shop
 
 UNPUBLISHED = "relay.publish_failed"
 
