@@ -16,7 +16,6 @@ RUN_BY_THE_STACK = frozenset(
         "AWS::Events::Rule",
         "AWS::Lambda::EventSourceMapping",
         "AWS::Lambda::Function",
-        "AWS::Scheduler::Schedule",
     }
 )
 """Types that have no place in the AWS model: the stack itself plays them."""

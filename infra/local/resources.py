@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from infra.local.aws.scheduler.expressions import ExpressionError, Rate, parse
+from infra.local.intrinsics import TemplateError
 
 if TYPE_CHECKING:
     from boto3.session import Session
@@ -23,11 +29,12 @@ class Made:
 
 @dataclass(frozen=True)
 class Account:
-    """Where resources are made."""
+    """Where resources are made. `now` gives epoch seconds."""
 
     session: Session
     number: str
     region: str
+    now: Callable[[], float] = time.time
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def client(self, service: str) -> Any:
@@ -130,9 +137,37 @@ def _bucket(account: Account, logical_id: str, properties: Properties) -> Made:
     return Made(name, {"Arn": f"arn:aws:s3:::{name}"})
 
 
+def _schedule_group(account: Account, logical_id: str, properties: Properties) -> Made:
+    name = properties.get("Name", logical_id)
+    arn = account.client("scheduler").create_schedule_group(Name=name)["ScheduleGroupArn"]
+    return Made(name, {"Arn": arn})
+
+
+def _schedule(account: Account, logical_id: str, properties: Properties) -> Made:
+    name = properties.get("Name", logical_id)
+    request = {"StartDate": _start(account, properties["ScheduleExpression"]), **properties, "Name": name}
+    given = {key: value for key, value in request.items() if value is not None}
+    try:
+        arn = account.client("scheduler").create_schedule(**given)["ScheduleArn"]
+    except ClientError as error:
+        raise TemplateError(f"{logical_id}: {error.response['Error']['Message']}") from error
+    return Made(name, {"Arn": arn})
+
+
+def _start(account: Account, expression: str) -> float | None:
+    """A rate would call at once: a stack that has just come up has nothing yet to be looked after."""
+    try:
+        first = parse(expression, "UTC", account.now())
+    except ExpressionError:
+        return None
+    return first.next_after(account.now()) if isinstance(first, Rate) else None
+
+
 MAKERS: Mapping[str, Maker] = {
     "AWS::DynamoDB::Table": _table,
     "AWS::S3::Bucket": _bucket,
+    "AWS::Scheduler::Schedule": _schedule,
+    "AWS::Scheduler::ScheduleGroup": _schedule_group,
     "AWS::SNS::Subscription": _subscription,
     "AWS::SNS::Topic": _topic,
     "AWS::SQS::Queue": _queue,

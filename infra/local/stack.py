@@ -21,7 +21,7 @@ from infra.local.functions import Function, FunctionSettings, InProcess, Invocat
 from infra.local.http_api import HttpApi
 from infra.local.http_messages import HttpAnswer, HttpRequest
 from infra.local.resources import Account
-from infra.local.schedules import Schedule
+from infra.local.schedules import Schedule, Scheduled, ScheduledElsewhere
 from infra.local.sources import ModelQueue, ModelStream
 from infra.local.wiring import Mapped, Sources, function_settings, http_api, mappings, schedules
 
@@ -90,14 +90,19 @@ class Stack:
         if options.shortcut:
             shortcut.take(self._session, aws)
         self.deployed = Deployment(
-            template, parameters, Account(self._session, aws.region.account, aws.region.name)
+            template, parameters, Account(self._session, aws.region.account, aws.region.name, self.now)
         )
-        self.deployed.make_all()
         self.functions: Mapping[str, Function] = {
             settings.name: self._function(settings) for settings in function_settings(self.deployed)
         }
+        arns = {function.settings.arn: function for function in self.functions.values()}
+        # Before the schedules that call them.
+        aws.scheduler.functions.update(arns)
+        self.deployed.make_all()
         self.mappings: Sequence[Mapped] = mappings(self.deployed, self.functions, self._sources())
-        self.schedules: Sequence[Schedule] = schedules(self.deployed, self.functions, self.now)
+        self.schedules: Sequence[Schedule] = schedules(self.deployed, self.functions, aws.scheduler, self.now)
+        own = {schedule.arn for schedule in self.schedules if isinstance(schedule, Scheduled)}
+        self._elsewhere = ScheduledElsewhere(aws.scheduler, arns, own)
         self.api: HttpApi | None = http_api(self.deployed, self.functions)
         self.outputs: Mapping[str, str] = self.deployed.outputs()
         self._tokens: dict[str, str] = {}
@@ -151,7 +156,7 @@ class Stack:
 
     @property
     def pollables(self) -> Sequence[Pollable]:
-        return [*self.mappings, *self.schedules]
+        return [*self.mappings, *self.schedules, self._elsewhere]
 
     def settle(self) -> int:
         """Poll everything until nothing moves at this instant. Returns the records handed to functions."""
@@ -162,11 +167,11 @@ class Stack:
 
     def next_due(self) -> float | None:
         """When something happens next by itself (epoch seconds): a message, a retried batch, a schedule."""
-        times = [self.aws.next_due(), *(pollable.next_due() for pollable in self.pollables)]
+        times = [self.aws.next_due(recurring=True), *(pollable.next_due() for pollable in self.pollables)]
         return min((time for time in times if time is not None), default=None)
 
     def next_work(self) -> float | None:
-        """Like `next_due`, without schedules, which are never done."""
+        """Like `next_due`, without recurring schedules, which are never done."""
         times = [self.aws.next_due(), *(mapping.next_due() for mapping in self.mappings)]
         return min((time for time in times if time is not None), default=None)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from infra.local.aws.scheduler import Scheduler
 from infra.local.deploy import Deployment
 from infra.local.discards import Discard
 from infra.local.functions import Function, FunctionSettings
@@ -16,7 +17,7 @@ from infra.local.http_api import HttpApi
 from infra.local.intrinsics import TemplateError
 from infra.local.queue_mapping import DEFAULT_CONCURRENCY, Queue, QueueMapping, QueueMappingSettings
 from infra.local.routes import Route
-from infra.local.schedules import Schedule, interval_of
+from infra.local.schedules import Rule, Schedule, Scheduled
 from infra.local.stream_mapping import Stream, StreamMapping, StreamMappingSettings
 from infra.local.tokens import Issuer
 
@@ -193,24 +194,31 @@ def _is_authorized(operation: Mapping[str, Any], authorizers: set[str]) -> bool:
 
 
 def schedules(
-    deployed: Deployment, functions: Mapping[str, Function], clock: Callable[[], float]
+    deployed: Deployment, functions: Mapping[str, Function], scheduler: Scheduler, clock: Callable[[], float]
 ) -> list[Schedule]:
-    """Return the template's schedules, of EventBridge Scheduler and of EventBridge rules."""
-    found = []
-    for logical_id, properties in deployed.of_type("AWS::Scheduler::Schedule"):
-        found.append((logical_id, properties["ScheduleExpression"], properties["Target"]))
-    for logical_id, properties in deployed.of_type("AWS::Events::Rule"):
-        found += [(logical_id, properties["ScheduleExpression"], target) for target in properties["Targets"]]
-    return [
-        Schedule(
-            name,
+    """Return the template's schedules that call functions, of EventBridge Scheduler and of its rules."""
+    scheduled = [
+        Scheduled(
+            logical_id,
+            functions[_function_name(properties["Target"]["Arn"])],
+            deployed.attribute(logical_id, "Arn"),
+            scheduler,
+        )
+        for logical_id, properties in deployed.of_type("AWS::Scheduler::Schedule")
+        if ":lambda:" in properties["Target"]["Arn"]
+    ]
+    rules = [
+        Rule(
+            logical_id,
             functions[_function_name(target["Arn"])],
-            interval_of(expression),
+            properties["ScheduleExpression"],
             clock,
             json.loads(target["Input"]) if "Input" in target else None,
         )
-        for name, expression, target in found
+        for logical_id, properties in deployed.of_type("AWS::Events::Rule")
+        for target in properties["Targets"]
     ]
+    return [*scheduled, *rules]
 
 
 def _function_name(name_or_arn: str) -> str:

@@ -99,8 +99,21 @@ def test_what_a_zone_does_not_have_is_refused_as_a_one_time_schedule() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    ["0 2 * * ?", "0 2 * * * *", "0 2 ? * ? *", "60 2 * * ? *", "0 2 0 * ? *", "0 2 * 13 ? *", "0 2 ? * 8 *"]
-    + ["0/0 2 * * ? *", "5-1 2 * * ? *", "x 2 * * ? *", ", 2 * * ? *", "0 2 ? * MON#6 *", "0 2 * * ? 1969"],
+    [
+        "0 2 * * ?",
+        "0 2 * * * *",
+        "0 2 ? * ? *",
+        "60 2 * * ? *",
+        "0 2 0 * ? *",
+        "0 2 * 13 ? *",
+        "0 2 ? * 8 *",
+        "0/0 2 * * ? *",
+        "5-1 2 * * ? *",
+        "x 2 * * ? *",
+        ", 2 * * ? *",
+        "0 2 ? * MON#6 *",
+        "0 2 * * ? 1969",
+    ],
 )
 def test_what_is_no_cron_expression_is_refused(fields: str) -> None:
     with pytest.raises(ExpressionError, match="Invalid Schedule Expression"):

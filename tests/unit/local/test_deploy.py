@@ -87,3 +87,43 @@ def test_outputs_are_resolved() -> None:
     deployed = deployment({"Queue": QUEUE}, Outputs=outputs, Conditions={"Never": {"Fn::Equals": ["a", "b"]}})
 
     assert deployed.outputs() == {"Url": "https://sqs.eu-west-1.amazonaws.com/123456789012/Queue"}
+
+
+def test_fifo_topic_queue_and_subscription_are_made_as_such() -> None:
+    resources = {
+        "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"FifoTopic": True}},
+        "Work": {
+            "Type": "AWS::SQS::Queue",
+            "Properties": {"FifoQueue": True, "DeduplicationScope": "messageGroup"},
+        },
+        "Plain": {"Type": "AWS::SQS::Queue", "Properties": {"FifoQueue": False}},
+        "Policy": {
+            "Type": "AWS::SQS::QueuePolicy",
+            "Properties": {
+                "Queues": [{"Ref": "Work"}],
+                "PolicyDocument": {"Statement": {"Effect": "Allow", "Principal": "*", "Action": "*"}},
+            },
+        },
+        "Subscription": {
+            "Type": "AWS::SNS::Subscription",
+            "Properties": {
+                "TopicArn": {"Ref": "Topic"},
+                "Protocol": "sqs",
+                "Endpoint": {"Fn::GetAtt": ["Work", "Arn"]},
+                "RawMessageDelivery": True,
+            },
+        },
+    }
+
+    deployed = deployment(resources)
+    deployed.account.client("sns").publish(
+        TopicArn=deployed.ref("Topic"), Message="a1", MessageGroupId="a", MessageDeduplicationId="1"
+    )
+
+    answer = deployed.account.client("sqs").receive_message(
+        QueueUrl=deployed.ref("Work"), MessageSystemAttributeNames=["All"]
+    )
+    assert deployed.ref("Topic").endswith(":Topic.fifo")
+    assert deployed.ref("Work").endswith("/Work.fifo")
+    assert deployed.ref("Plain").endswith("/Plain")
+    assert answer["Messages"][0]["Attributes"]["MessageGroupId"] == "a"

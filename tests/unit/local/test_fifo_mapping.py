@@ -45,9 +45,8 @@ class Feed:
         )
 
     def _make(self, name: str, **attributes: Any) -> str:
-        return self._client.create_queue(QueueName=name, Attributes={"FifoQueue": "true", **attributes})[
-            "QueueUrl"
-        ]
+        given: Any = {"FifoQueue": "true", **attributes}
+        return self._client.create_queue(QueueName=name, Attributes=given)["QueueUrl"]
 
     def send(self, *bodies: str) -> None:
         """To the group that each body's first letter names."""

@@ -54,6 +54,14 @@ class Scheduler:
             self._region.catch_up()
             return self._targets.take_call(wanted)
 
+    def next_run(self, arn: str) -> float | None:
+        """When a schedule runs next, in epoch seconds; None when it does not, or does not exist."""
+        with self._region.changed:
+            self._region.catch_up()
+            _, group, name = arn.split("/")
+            schedule = self.schedules.get((group, name))
+            return schedule.due_ms / MILLISECONDS if schedule is not None and schedule.turn else None
+
     # -- operations
 
     def create_schedule_group(self, params: Params) -> Answer:
