@@ -37,8 +37,9 @@ class Region:
 
     def catch_up(self) -> None:
         """Let what the services do by themselves happen, as far as it was due by now."""
-        for work in self.background:
-            work.catch_up()
+        with self.changed:
+            for work in self.background:
+                work.catch_up()
 
     def next_due_ms(self) -> int | None:
         """When any service next does something by itself; epoch milliseconds."""
