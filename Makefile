@@ -26,6 +26,9 @@ redrive-demo: .venv/local .venv-aws/$(AWS_CLI_VERSION) ## Watch five redrives of
 test: .venv/dev ## Run the tests
 	@$(BIN)/pytest --numprocesses 2 --quiet
 
+faults: .venv/dev ## Fail every call in every way, and look for planted bugs (a few minutes)
+	@$(BIN)/python -m tests.faults
+
 load: .venv/local ## Place 5,000 orders from 8 clients, and print orders per second
 	@$(BIN)/python -m infra.local load
 

@@ -112,18 +112,10 @@ OVERTAKEN_BEFORE = Fault("overtaken before", _overtaken_before)
 OVERTAKEN_AFTER = Fault("overtaken after", _overtaken_after)
 
 CRASHES = (CRASH_BEFORE, CRASH_AFTER)
-EVERYWHERE = (
-    ERROR_BEFORE,
-    THROTTLE_BURST,
-    EFFECT_THEN_ERROR,
-    EFFECT_THEN_TIMEOUT,
-    SDK_RESEND,
-    CRASH_BEFORE,
-    CRASH_AFTER,
-    OVERTAKEN_BEFORE,
-    OVERTAKEN_AFTER,
-)
-"""What is tried at every call."""
+ALONE = (ERROR_BEFORE, THROTTLE_BURST, EFFECT_THEN_ERROR, EFFECT_THEN_TIMEOUT, SDK_RESEND, *CRASHES)
+"""What can go wrong with a call though nobody else is about."""
+EVERYWHERE = (*ALONE, OVERTAKEN_BEFORE, OVERTAKEN_AFTER)
+"""What can go wrong with any call."""
 
 BATCHES = frozenset(
     {

@@ -9,6 +9,8 @@ from typing import Any
 
 from infra.testkit.faults import BATCHES, EVERYWHERE, PARTIAL_ANSWER, Fault, Line
 
+_OWN_CODE = ("handlers.", "infra.ops.")
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Site:
@@ -131,7 +133,7 @@ def _place() -> str:
     shell = ""
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
-        if module.startswith("handlers."):
+        if module.startswith(_OWN_CODE):
             place = f"{module.rpartition('.')[2]}.{frame.f_code.co_qualname.replace('.<locals>', '')}"
             if not module.startswith("handlers.postroom.aws."):
                 return place

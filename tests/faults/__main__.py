@@ -8,15 +8,21 @@ from tests.faults.report import Report, by_function, sweep
 from tests.faults.scenarios import SCENARIOS
 
 SHOWN_VIOLATIONS = 20
+TOLD_EVERY = 500
 FAULTS = [fault.name for fault in (*EVERYWHERE, PARTIAL_ANSWER)]
 
 
 def main() -> int:
     started = time.monotonic()
     names = sys.argv[1:] or list(SCENARIOS)
-    report = sweep(names)
+    report = sweep(names, tell)
     show(report, time.monotonic() - started)
     return 0 if report.is_good else 1
+
+
+def tell(done: int, of: int) -> None:
+    if done % TOLD_EVERY == 0:
+        print(f"{done} of {of} replays", file=sys.stderr, flush=True)
 
 
 def show(report: Report, seconds: float) -> None:
@@ -63,6 +69,8 @@ def _show_findings(report: Report) -> None:
 
 
 def _show_violations(report: Report) -> None:
+    for action in report.not_reached:
+        print(f"\nNOT REACHED  {action}")
     for scenario, outcome in report.broken[:SHOWN_VIOLATIONS]:
         print(f"\nVIOLATION in {scenario!r}, {outcome.trial}")
         for violation in outcome.violations:

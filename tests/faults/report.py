@@ -3,14 +3,15 @@
 import multiprocessing
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from infra.testkit.gate import Site
+from tests.faults.coverage import not_reached
 from tests.faults.planted import BUGS, Bug
 from tests.faults.scenarios import SCENARIOS
-from tests.faults.sweep import Outcome, Trial, replay, trials
+from tests.faults.sweep import Calls, Outcome, Trial, calls_of, replay, trials
 
 CHUNK = 16
 
@@ -49,28 +50,38 @@ class Report:
         return sum(finding.first is not None for finding in self.findings)
 
     @property
+    def not_reached(self) -> list[str]:
+        """What functions may do, and no scenario made them do; only a sweep of all can tell."""
+        return not_reached(self.tried) if set(self.replays) == set(SCENARIOS) else []
+
+    @property
     def is_good(self) -> bool:
-        return not self.broken and self.found == len(self.findings)
+        return not self.broken and not self.not_reached and self.found == len(self.findings)
 
 
-def sweep(names: Sequence[str], processes: int = os.cpu_count() or 1) -> Report:
-    """Replay the named scenarios in every way, and look for every planted bug."""
+def sweep(
+    names: Sequence[str], tell: Callable[[int, int], None], processes: int = os.cpu_count() or 1
+) -> Report:
+    """Replay the named scenarios in every way, and look for every planted bug.
+
+    `tell` hears how many replays of how many are done.
+    """
     report = Report()
     with multiprocessing.get_context("fork").Pool(processes) as pool:
-        undisturbed = pool.map(_as_it_is, names, chunksize=1)
         work: list[tuple[str, Trial]] = []
-        for name, outcome in zip(names, undisturbed, strict=True):
-            report.add(name, outcome)
-            work += [(name, trial) for trial in trials(outcome.calls, SCENARIOS[name])]
+        for name, calls in zip(names, pool.map(_calls, names, chunksize=1), strict=True):
+            report.add(name, Outcome(Trial(), (), calls.violations))
+            work += [(name, trial) for trial in trials(calls, SCENARIOS[name])]
         found = pool.imap_unordered(_look_for, range(len(BUGS)))
-        for name, outcome in pool.imap_unordered(_replay, work, chunksize=CHUNK):
+        for done, (name, outcome) in enumerate(pool.imap_unordered(_replay, work, chunksize=CHUNK)):
             report.add(name, outcome)
+            tell(done, len(work))
         report.findings = sorted(found, key=lambda finding: _place(finding.bug))
     return report
 
 
-def _as_it_is(name: str) -> Outcome:
-    return replay(SCENARIOS[name], Trial())
+def _calls(name: str) -> Calls:
+    return calls_of(SCENARIOS[name])
 
 
 def _replay(task: tuple[str, Trial]) -> tuple[str, Outcome]:
@@ -95,9 +106,9 @@ def look_for(bug: Bug) -> Finding:
 
 def _outcomes(bug: Bug, name: str) -> Iterator[Outcome]:
     scenario = SCENARIOS[name]
-    first = replay(scenario, Trial(), bug.plant)
-    yield first
-    for trial in trials(first.calls, scenario):
+    calls = calls_of(scenario, bug.plant)
+    yield Outcome(Trial(), (), calls.violations)
+    for trial in trials(calls, scenario):
         yield replay(scenario, trial, bug.plant)
 
 

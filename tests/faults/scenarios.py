@@ -12,6 +12,7 @@ from infra.local.aws.sqs.queue import Queue
 from infra.testkit.faults import Killed
 from infra.testkit.gate import Site
 from infra.testkit.rig import poll
+from tests.faults import redriver
 from tests.faults.client import TRIES, cart
 from tests.faults.invariants import Expected
 from tests.faults.world import Setting, World
@@ -40,6 +41,8 @@ def same_work_again(world: World, site: Site) -> None:
             world.run_schedule(site.function)
         case "JobsFunction":
             pass
+        case redriver.OPERATOR:
+            redriver.redrive_once(world, world.setting.subscribers[0])
         case function:
             second_copies(world, function.removesuffix("Function").lower())
 
@@ -169,6 +172,14 @@ def in_trouble(trouble: BaseException) -> Script:
         world.quiet()
 
     return script
+
+
+def redriven_by_command(world: World) -> None:
+    world.front.trouble = Permanent("never")
+    two_orders(world)
+    world.front.trouble = None
+    redriver.redrive_by_command(world, "frail")
+    world.quiet()
 
 
 def unmended(trouble: BaseException) -> Script:
@@ -306,6 +317,12 @@ ALL = (
     mortal("frail", in_trouble(Transient("down")), name="redrive after all attempts"),
     mortal("frail", in_trouble(Permanent("never")), name="redrive after a permanent error"),
     mortal("frail", in_trouble(Killed("memory")), name="redrive after crashes alone"),
+    Scenario(
+        "redrive by command",
+        Setting(("frail",), change_template=few_receives),
+        frozenset({redriver.OPERATOR}),
+        redriven_by_command,
+    ),
     mortal("counting", done_and_redriven, name="redrive of what was done"),
     Scenario(
         "watch",

@@ -10,6 +10,7 @@ from tests.faults.invariants import Violation, violations
 from tests.faults.scenarios import Scenario
 from tests.faults.world import NotAtRestError, Setting, World, world
 
+DOUBLED = "copy at once, as a new message"
 NOT_STRUCK = "0 the fault is played"
 NOT_QUIET = "3 all comes to rest"
 
@@ -69,17 +70,29 @@ def _told(scenario: Scenario, made: World) -> list[Violation]:
     return []
 
 
-def trials(calls: Sequence[Spot], scenario: Scenario) -> Iterator[Trial]:
-    """Everything to try, from the calls of the undisturbed run."""
-    for spot in calls:
-        for fault in spot.faults:
-            yield Trial(Plan(spot, fault))
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What a scenario calls: as it is, and while every message comes twice (if that is tried, too)."""
+
+    alone: Sequence[Spot]
+    doubled: Sequence[Spot] = ()
+    violations: Sequence[Violation] = ()
+
+
+def calls_of(scenario: Scenario, variant: Variant = unchanged) -> Calls:
+    alone = replay(scenario, Trial(), variant)
+    if not scenario.crosses or alone.violations:
+        return Calls(alone.calls, (), alone.violations)
+    doubled = replay(scenario, Trial(condition=DOUBLED), variant)
+    return Calls(alone.calls, doubled.calls)
+
+
+def trials(calls: Calls, scenario: Scenario) -> Iterator[Trial]:
+    """Everything to try, given what is called without a fault."""
+    yield from (Trial(Plan(spot, fault)) for spot in calls.alone for fault in spot.faults)
     if _consumes(scenario):
         yield from (Trial(condition=name) for name in DUPLICATES)
-    if scenario.crosses:
-        for spot in calls:
-            for fault in spot.faults:
-                yield Trial(Plan(spot, fault), "copy at once, as a new message")
+    yield from (Trial(Plan(spot, fault), DOUBLED) for spot in calls.doubled for fault in spot.faults)
     for name in FREEDOMS:
         yield from (Trial(condition=name, seed=seed) for seed in SEEDS)
 
