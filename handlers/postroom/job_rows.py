@@ -215,6 +215,11 @@ def failure(error: BaseException, attempt: int, now: float) -> Item:
     return entry
 
 
+def trace(error: BaseException) -> str:
+    """The traceback as a log may hold it: an author's or a provider's error may name people in its text."""
+    return redact("".join(traceback.format_exception(error)))
+
+
 def redact(text: str) -> str:
     """Without what looks personal: e-mail addresses and long digit runs (cards, phones, accounts)."""
     without_mail = re.sub(r"[^\s@<>\"']+@[^\s@<>\"']+", "[e-mail]", text)

@@ -92,7 +92,7 @@ class Settlement(Generic[D]):
         """Record a failed run; the job is retried after its backoff, or dead."""
         dead = is_permanent(error) or delivery.attempt >= self.job_type.retry.attempts
         fields = {**self.fields(delivery.record), "job": delivery.job_id, "attempt": delivery.attempt}
-        logger.warning("job.attempt_failed", exc_info=error, extra=fields)
+        logger.warning("job.attempt_failed", extra={**fields, "trace": job_rows.trace(error)})
         try:
             self.around.store.write(job_rows.failed(delivery, error, dead=dead, now=self._now()))
         except ConditionFailed as refused:
@@ -103,7 +103,8 @@ class Settlement(Generic[D]):
 
     def unrecorded(self, delivery: Delivery[D], error: Exception) -> Outcome:
         """Nothing could be written about this run: the record comes back, the job's row stays as it is."""
-        logger.error("job.unrecorded", exc_info=error, extra=self.fields(delivery.record))
+        fields = {**self.fields(delivery.record), "trace": job_rows.trace(error)}
+        logger.error("job.unrecorded", extra=fields)
         return Outcome("retrying", self._backoff_seconds(delivery, error))
 
     def give_back(self, delivery: Delivery[D], outcome: Outcome = GIVEN_BACK) -> Outcome:

@@ -13,7 +13,7 @@ from infra.testkit.faults import Killed
 from infra.testkit.gate import Site
 from infra.testkit.rig import poll
 from tests.faults import redriver
-from tests.faults.client import TRIES, cart
+from tests.faults.client import EMAIL_DOMAIN, TRIES, cart
 from tests.faults.invariants import Expected
 from tests.faults.world import Setting, World
 
@@ -312,7 +312,10 @@ ALL = (
     consumer("gifts", name="claimed call, dead in doubt", expected=dead_may_be("gifts", DEAD_OR_DONE)),
     mortal("receipts", bad_address, name="dead at once", expected=dead_may_be("receipts")),
     mortal(
-        "frail", unmended(Transient("down")), name="dead after all attempts", expected=dead_may_be("frail")
+        "frail",
+        unmended(Transient(f"the mailbox of alice@{EMAIL_DOMAIN} is full")),
+        name="dead after all attempts",
+        expected=dead_may_be("frail"),
     ),
     mortal("frail", in_trouble(Transient("down")), name="redrive after all attempts"),
     mortal("frail", in_trouble(Permanent("never")), name="redrive after a permanent error"),
