@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import boto3
+import botocore.session
 import pytest
+from botocore.loaders import create_loader
 from moto import mock_aws
 from pydantic import BaseModel, ConfigDict
 
@@ -123,10 +125,20 @@ def time() -> Time:
     return Time()
 
 
+_SERVICE_MODELS = create_loader()
+
+
+def new_session() -> boto3.Session:
+    """Reading the services' descriptions takes longest: one copy of them serves every test."""
+    core = botocore.session.get_session()
+    core.register_component("data_loader", _SERVICE_MODELS)
+    return boto3.Session(region_name=REGION, botocore_session=core)
+
+
 @pytest.fixture
 def world(time: Time) -> Iterator[World]:
     with mock_aws():
-        session = boto3.Session(region_name=REGION)
+        session = new_session()
         calls: list[str] = []
         _make_tables(session)
         queue_url = session.client("sqs").create_queue(QueueName="work")["QueueUrl"]
