@@ -3,34 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
-from handlers import api_checkout, queue_invoices, queue_loyalty, queue_receipts, queue_warehouse
-from handlers.postroom.acceptance import Acceptance
-from handlers.postroom.aws.dead_letters import SqsDeadLetters
-from handlers.postroom.aws.deployment import Deployment
-from handlers.postroom.aws.entry import Entry, LambdaHandler
+from handlers import queue_invoices, queue_loyalty, queue_receipts, queue_warehouse
 from handlers.postroom.aws.expressions import from_attributes
-from handlers.postroom.aws.http_entry import http_entry
-from handlers.postroom.aws.job_index import DynamoJobIndex
-from handlers.postroom.aws.queue_entry import queue_handler
-from handlers.postroom.aws.tables import DynamoStore
-from handlers.postroom.cancellation import Cancellation
-from handlers.postroom.http import Respond
-from handlers.postroom.job_lists import JobLists
-from handlers.postroom.jobs_api import JobsApi
-from handlers.postroom.status import JobStatus
 from handlers.postroom.storage import Item
-from handlers.postroom.watch import Watch
-from handlers.shop.checkout import checkout
 from infra.local.aws.sqs.message import Message
 from infra.local.aws.sqs.queue import Queue
 from infra.local.functions import Invocation
 from infra.local.providers.cards import CardGateway
 from infra.local.providers.outages import Switch
 from infra.local.stack import Options, Stack
-from infra.local.stubs import StubCards, reconcile_entry
+from infra.local.stubs import StubCards
 from infra.testkit.direct import Direct
 from infra.testkit.gate import Plan
 from infra.testkit.provider import Watched
@@ -38,6 +22,7 @@ from infra.testkit.rig import Rig
 from tests.faults.client import Clients
 from tests.faults.kinds import KINDS, AnyJob, FrontDesk, kind_entry
 from tests.faults.logs import collected
+from tests.faults.product import PRODUCT, Entries
 from tests.faults.providers import Mailroom
 from tests.faults.template import SHOP, parameters, template_for
 
@@ -57,8 +42,6 @@ JOB_TYPES: Mapping[str, AnyJob] = {
     )
 }
 
-Entries = Mapping[str, Callable[["World"], Entry]]
-"""By a handler's path: what takes its place in a world."""
 OnArrival = Callable[["World", Queue, Message], None]
 
 
@@ -86,9 +69,9 @@ class World:
         self.rig = Rig(plan, seed)
         self.clock = self.rig.clock
         self.mailroom, self.gateway, self.front = Mailroom(), CardGateway(Switch(self.clock.now)), FrontDesk()
-        self.mail = self._watched("mail", self.mailroom)
-        self.cards = self._watched("cards", StubCards(self.gateway))
-        self.desk = self._watched("desk", self.front)
+        self.mail: Watched = self._watched("mail", self.mailroom)
+        self.cards: Watched = self._watched("cards", StubCards(self.gateway))
+        self.desk: Watched = self._watched("desk", self.front)
         self.on_arrival: OnArrival | None = None
         self.redriven: set[str] = set()
         self.disturbed = False
@@ -251,52 +234,3 @@ class _Arrivals:
 def world(setting: Setting, plan: Plan | None = None, seed: int = 0) -> Iterator[World]:
     with collected() as lines:
         yield World(setting, plan, lines, seed)
-
-
-def checkout_with(store: Callable[[Deployment], DynamoStore]) -> Callable[[World], Entry]:
-    def make(world: World) -> Entry:
-        def build(deployment: Deployment) -> Respond:
-            now = lambda: datetime.fromtimestamp(deployment.clock(), UTC)  # noqa: E731
-            return Acceptance(work=checkout(world.cards), store=store(deployment), now=now)
-
-        return http_entry(build)
-
-    return make
-
-
-def _jobs(world: World) -> Entry:
-    def build(deployment: Deployment) -> Respond:
-        store = DynamoStore(deployment)
-        return JobsApi(
-            status=JobStatus(store, world.job_types),
-            lists=JobLists(DynamoJobIndex(store), store, world.job_types),
-            cancel=Cancellation(store, world.job_types, deployment.clock),
-        )
-
-    return http_entry(build)
-
-
-def _receipts(world: World) -> Entry:
-    return queue_handler(queue_receipts.send_receipt, provider=lambda _: world.mail)
-
-
-def watch_with(store: Callable[[Deployment], DynamoStore]) -> Callable[[World], Entry]:
-    def make(world: World) -> Entry:
-        def build(deployment: Deployment) -> LambdaHandler:
-            watch = Watch(store(deployment), deployment.clock)
-            queues = [(each, SqsDeadLetters(deployment, each.subscriber)) for each in world.job_types]
-            return lambda _event, context: watch.run(queues, context.get_remaining_time_in_millis)
-
-        return Entry(build)
-
-    return make
-
-
-PRODUCT: Entries = {
-    f"{api_checkout.__name__}.handler": checkout_with(DynamoStore),
-    "handlers.api_jobs.handler": _jobs,
-    f"{queue_receipts.__name__}.handler": _receipts,
-    "handlers.schedule_watch.handler": watch_with(DynamoStore),
-    "handlers.schedule_reconcile.handler": lambda world: reconcile_entry(world.cards),
-}
-"""Entries of the product, wired as it wires them, with the providers and subscribers of the world."""
