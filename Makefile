@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help up demo redrive-demo test load bill check format build validate requirements clean
+.PHONY: help up demo redrive-demo test load bill check format build validate events requirements clean
 
 # Any Python from 3.11 on will do. A name can be there and not work (pyenv's shims), so each one is tried.
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
@@ -46,6 +46,9 @@ check: .venv/dev ## Check style, types, imports, template, requirements
 format: .venv/dev ## Put the code in its usual form
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format --quiet
+
+events: .venv/dev ## Write the JSON Schema of each new event version to docs/events
+	@$(BIN)/python -m infra.events
 
 requirements: .venv/dev ## Export what is deployed from pyproject.toml
 	@$(BIN)/python -m infra.requirements

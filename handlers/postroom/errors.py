@@ -13,7 +13,7 @@ class Permanent(PostroomError):
 
 
 class Unreadable(Permanent):
-    """A message, event or body that cannot be read: bad JSON, a wrong field, an unknown type or version.
+    """A message, event or body that cannot be read: bad JSON, a wrong field, an unknown type.
 
     `field` names the place where it is known, such as `lines[0].sku`.
     """
@@ -34,6 +34,10 @@ class Transient(PostroomError):
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class NewerVersion(Transient):
+    """An event of a version that this code does not know yet: a deploy that is under way may bring it."""
 
 
 class NeverReported(PostroomError):

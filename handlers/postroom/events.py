@@ -4,15 +4,19 @@ Anything that can change or is personal stays in its entity and is loaded by who
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from . import strict_json
-from .errors import Unreadable
+from .errors import NewerVersion, Unreadable
 from .storage import Key
+
+Upcast = Callable[[dict[str, Any]], dict[str, Any]]
+"""A pure function from the payload of one version to that of the next, both as parsed JSON."""
 
 D = TypeVar("D", bound=BaseModel)
 Id = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[!-~]+$")]
@@ -72,6 +76,7 @@ class EventType(Generic[D]):
     `born_with_entity` says where its row is: the entity that it created (one item is both), or an item of
     its own beside the entity. `repeats` says that it can happen to one aggregate again and again: its
     sequence number is then part of its id. `ordered` sends it through the FIFO topic, by aggregate.
+    `upcasts` brings older payloads up, each by one version: `{1: fn}` reads version 1 as version 2.
     """
 
     name: str
@@ -80,6 +85,18 @@ class EventType(Generic[D]):
     born_with_entity: bool = True
     repeats: bool = False
     ordered: bool = False
+    upcasts: Mapping[int, Upcast] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if set(self.upcasts) != set(range(self.oldest, self.version)) or self.oldest < 1:
+            raise ValueError(
+                f"the upcasts of {self.name} must lead, one by one, up to version {self.version}"
+            )
+
+    @property
+    def oldest(self) -> int:
+        """The oldest version that can be read."""
+        return self.version - len(self.upcasts)
 
     @property
     def kind(self) -> str:
@@ -136,15 +153,28 @@ class EventType(Generic[D]):
         )
 
     def parse(self, envelope: Envelope) -> Event[D]:
-        """Validate the payload. Raises `Unreadable` for another type, an unknown version or a bad payload."""
+        """The event as this version tells it, whichever version it was published in.
+
+        Raises `Unreadable` for another type, a version that no upcast leads from or a bad payload, and
+        `NewerVersion`, which may pass, for a version from the future.
+        """
         if envelope.type != self.name:
             raise Unreadable(f"event type {envelope.type!r} came where {self.name!r} was expected")
-        if envelope.version != self.version:
-            raise Unreadable(
-                f"version {envelope.version} of {self.name} is unknown here (known: {self.version})"
-            )
-        fields = {name: getattr(envelope, name) for name in Envelope.model_fields if name != "data"}
-        return Event(**fields, data=_validated(self.model, envelope.data, "data."))
+        fields = {name: getattr(envelope, name) for name in Envelope.model_fields}
+        data = _validated(self.model, self._upcast(envelope), "data.")
+        return Event(**{**fields, "version": self.version, "data": data})
+
+    def _upcast(self, envelope: Envelope) -> dict[str, Any]:
+        told = f"version {envelope.version} of {self.name}"
+        known = str(self.version) if self.oldest == self.version else f"{self.oldest} to {self.version}"
+        if envelope.version > self.version:
+            raise NewerVersion(f"{told} is newer than the code here (known: {known})")
+        if envelope.version < self.oldest:
+            raise Unreadable(f"{told} is too old to be read here (known: {known})")
+        data = envelope.data
+        for version in range(envelope.version, self.version):
+            data = self.upcasts[version](data)
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +199,7 @@ class EventFamily(Generic[D]):
         return event_type.row_key(event_id)
 
     def parse(self, envelope: Envelope) -> Event[D]:
-        """Validate the payload by its own type. Raises `Unreadable` like `EventType.parse`."""
+        """Validate the payload by its own type. Raises like `EventType.parse`."""
         for each in self.types:
             if each.name == envelope.type:
                 return each.parse(envelope)

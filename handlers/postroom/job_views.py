@@ -116,6 +116,8 @@ def _reason(entry: Item) -> str:
             return f"The provider answered with status {entry.get('answer', 'unknown')}."
         case "Unreadable":
             return "The event could not be read."
+        case "NewerVersion":
+            return "The event is of a newer version than can be read here yet."
         case "NeverReported":
             return "It was begun again and again, and no run came to its end."
         case "CutOff":

@@ -1,11 +1,11 @@
-"""Check template.yaml against the house rules, and the exported requirements against pyproject.toml."""
+"""Check template.yaml against the house rules, and what is exported from code against the code."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from infra import requirements
+from infra import events, requirements
 from infra.checks.rules import RULES, findings
 from infra.checks.template import Template
 
@@ -17,6 +17,7 @@ def main() -> int:
         f"{found.resource}: {found.problem} [{rule}]" for rule, found in findings(Template.load(TEMPLATE))
     ]
     problems += [f"{path}: differs from pyproject.toml: make requirements" for path in requirements.stale()]
+    problems += events.problems(events.event_types())
     print("\n".join(problems) or f"template.yaml keeps all {len(RULES)} house rules")
     return 1 if problems else 0
 

@@ -31,6 +31,26 @@ class ThingDone(BaseModel):
 THING_DONE = EventType("thing.done", 1, ThingDone)
 
 
+class ThingDone3(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    customer: str
+    price: str
+
+
+def with_currency(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "currency": "NGN"}
+
+
+def with_price(data: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in data.items() if name not in ("amount", "currency")}
+    return {**kept, "price": f"{data['amount']} {data['currency']}"}
+
+
+THING_DONE_3 = EventType("thing.done", 3, ThingDone3, upcasts={1: with_currency, 2: with_price})
+"""The same event two versions on."""
+
+
 def thing(number: int = 1001, amount: int = 2_042_500, version: int = 1) -> Event[ThingDone]:
     event = THING_DONE.new(
         f"thing-{number}",

@@ -12,7 +12,18 @@ from handlers.postroom.jobs import Call, Commit, CommitJob, Job, call_job, commi
 from handlers.postroom.retries import Jitter, RetryPolicy
 from handlers.postroom.storage import Key, Put, Update
 
-from .conftest import NOW, THING_DONE, Invocation, ThingDone, World, body_of, sqs_record, thing
+from .conftest import (
+    NOW,
+    THING_DONE,
+    THING_DONE_3,
+    Invocation,
+    ThingDone,
+    ThingDone3,
+    World,
+    body_of,
+    sqs_record,
+    thing,
+)
 
 POLICY = RetryPolicy(attempts=4, base_ms=1_000, cap_ms=60_000, jitter=Jitter.NONE)
 
@@ -28,6 +39,11 @@ def credit(job: Job[ThingDone]) -> Commit:
         entry_key(job.event.id, job.data.customer), {"points": points}, refused=AlreadyDone("credited")
     )
     return Commit([entry], result={"points": points})
+
+
+@commit_job("points", on=THING_DONE_3, retry=POLICY)
+def credit_since_3(job: Job[ThingDone3]) -> Commit:
+    return Commit([], result={"price": job.data.price})
 
 
 @dataclass
@@ -168,7 +184,6 @@ def test_an_unreadable_body_fails_alone(world: World, body: str) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        pytest.param(body_of(thing(), version=2), "version 2 of thing.done is unknown", id="newer-version"),
         pytest.param(body_of(thing(), type="thing.lost"), "'thing.lost' came where", id="other-type"),
         pytest.param(
             body_of(thing(), data={"customer": "c"}), "data.amount: Field required", id="missing-field"
@@ -187,6 +202,44 @@ def test_a_payload_that_cannot_be_read_is_dead_at_once_and_says_why(
     row = world.job()
     assert (row["state"], row["attempts"]) == ("dead", 1)
     assert reason in row["failures"][0]["message"]
+
+
+def test_a_version_from_the_future_waits_and_is_done_once_the_code_knows_it(world: World) -> None:
+    body = body_of(thing(), version=3, data={"customer": "c1001", "price": "2042500 NGN"})
+
+    assert deliver(world, credit, [sqs_record(body)]) == ["m1"]
+
+    row = world.job()
+    assert (row["state"], row["attempts"]) == ("retrying", 1)
+    assert row["failures"][0]["error"] == "NewerVersion"
+    assert row["failures"][0]["message"] == "version 3 of thing.done is newer than the code here (known: 1)"
+
+    assert deliver(world, credit_since_3, [sqs_record(body, receive_count=2)]) == []
+
+    assert (world.job()["state"], world.job()["result"]) == ("completed", {"price": "2042500 NGN"})
+
+
+def test_a_version_that_stays_unknown_ends_dead_and_a_redrive_after_the_deploy_mends_it(
+    world: World,
+) -> None:
+    body = body_of(thing(), version=3, data={"customer": "c1001", "price": "2042500 NGN"})
+
+    for receive_count in range(1, 6):
+        assert deliver(world, credit, [sqs_record(body, receive_count=receive_count)]) == ["m1"]
+
+    row = world.job()
+    assert (row["state"], row["attempts"]) == ("dead", POLICY.attempts)
+    assert "newer than the code here" in row["failures"][-1]["message"]
+
+    redriven = sqs_record(body, message_id="m2", sent_at=NOW.timestamp() + 60)
+    assert deliver(world, credit_since_3, [redriven]) == []
+    assert world.job()["state"] == "completed"
+
+
+def test_an_event_of_an_older_version_has_the_same_effect(world: World) -> None:
+    assert deliver(world, credit_since_3, [sqs_record(thing())]) == []
+
+    assert world.job()["result"] == {"price": "2042500 NGN"}
 
 
 def test_a_transient_failure_is_retried_after_its_backoff_with_its_ledger(world: World) -> None:

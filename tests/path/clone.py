@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-TAKEN = ("handlers", "infra", "tests", "docs/examples")
+TAKEN = ("handlers", "infra", "tests", "docs/examples", "docs/events")
 
 
 @dataclass(frozen=True)

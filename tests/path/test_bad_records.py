@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from handlers.postroom.discovery import job_types
 from tests.path.conftest import OpenShop
 from tests.path.shop import SUBSCRIBERS, Shop
 
@@ -66,7 +67,6 @@ BAD_PAYLOADS = [
     pytest.param(changed(customerId="a" * 200_000), id="oversized"),
     pytest.param(changed(orderId="10\x0001"), id="NUL-in-order"),
     pytest.param(changed(customerId="a\x00da"), id="NUL-in-customer"),
-    pytest.param(of_version_2, id="unknown-version"),
 ]
 NO_EVENTS = [
     pytest.param(of_a_broken_owner, id="NUL-in-owner"),
@@ -100,6 +100,10 @@ SOON_DEAD = {
 """Fewer receives on the way out than the template allows: the same way, only shorter to run."""
 
 
+ATTEMPTS = {each.subscriber: each.retry.attempts for each in job_types("handlers")}
+ALL_COMPLETED = dict.fromkeys(SUBSCRIBERS, "completed")
+
+
 @pytest.fixture
 def shop(open_shop: OpenShop) -> Shop:
     return open_shop(SOON_DEAD)
@@ -128,6 +132,24 @@ def test_a_body_that_is_no_event_is_dead_at_once_and_that_record_alone(shop: Sho
 
     assert shop.jobs("order-1002-paid") == {}
     assert_that_one_alone_is_dead(shop)
+
+
+def test_an_event_from_the_future_waits_then_is_dead_and_says_why(open_shop: OpenShop) -> None:
+    shop = open_shop({})
+    shop.expects("job.attempt_failed")
+
+    deliver_between_good_ones(shop, of_version_2)
+
+    assert shop.states("order-1002-paid") == dict.fromkeys(SUBSCRIBERS, "retrying")
+    assert [shop.states(f"order-{number}-paid") for number in (1001, 1003)] == [ALL_COMPLETED] * 2
+
+    shop.run_until_idle()
+
+    for subscriber, row in shop.jobs("order-1002-paid").items():
+        assert (row["state"], row["attempts"]) == ("dead", ATTEMPTS[subscriber])
+        assert row["failures"][-1]["error"] == "NewerVersion"
+        assert row["failures"][-1]["message"].endswith("is newer than the code here (known: 1)")
+        assert len(shop.dead_letters(subscriber)) == 1
 
 
 def deliver_between_good_ones(shop: Shop, body: Body) -> None:
