@@ -66,6 +66,12 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     up = commands.add_parser("up", help="bring everything up until Ctrl-C")
     up.add_argument("--port", type=int, default=DEFAULT_PORT, help="of the API; the next three are taken too")
     up.add_argument("--isolated", action="store_true", help="each function in processes of its own")
+    up.add_argument(
+        "--concurrency",
+        type=int,
+        default=2,
+        help="batches of each queue in work at once (default %(default)s)",
+    )
     up.add_argument("--seed", type=int, default=0, help="of everything random in the model (default 0)")
     up.add_argument("--no-reload", action="store_true", help="leave code as it is when its files change")
     up.add_argument("--template", type=Path, default=ROOT / "template.yaml", help="the SAM template")
@@ -76,7 +82,11 @@ def _up(parsed: argparse.Namespace) -> int:
     from infra.local.up import up
 
     options = RunOptions(
-        port=parsed.port, isolated=parsed.isolated, seed=parsed.seed, template=parsed.template.resolve()
+        port=parsed.port,
+        isolated=parsed.isolated,
+        seed=parsed.seed,
+        concurrency=parsed.concurrency,
+        template=parsed.template.resolve(),
     )
     return up(options, reload=not parsed.no_reload)
 

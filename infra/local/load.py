@@ -24,7 +24,7 @@ EFFECTS = ("orders", "picks", "credits", "mails", "invoices", "charges")
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run. Times are in seconds, `memory` in MB at its peak so far."""
+    """One run. Times are in seconds (`processor`: used by this process), `memory` in MB at its peak."""
 
     orders: int
     accepting: float
@@ -33,6 +33,7 @@ class Outcome:
     effects: dict[str, int]
     arrivals: int
     memory: float
+    processor: float = 0.0
 
     @property
     def lost(self) -> int:
@@ -70,7 +71,7 @@ def measure(orders: int, clients: int, *, real: bool) -> Outcome:
 
 def _measured(run: LocalRun, orders: int, clients: int) -> Outcome:
     facts = Facts(run)
-    begun = time.monotonic()
+    begun, processor = time.monotonic(), time.process_time()
     report = place(run, orders, clients)
     wait_for(lambda: not facts.is_work_left(), PATIENCE_SECONDS, "all queues empty", pause=0.2)
     return Outcome(
@@ -81,6 +82,7 @@ def _measured(run: LocalRun, orders: int, clients: int) -> Outcome:
         effects=dict(facts.effects()),
         arrivals=run.mailbox.arrivals,
         memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        processor=time.process_time() - processor,
     )
 
 
@@ -104,7 +106,9 @@ def _told(name: str, outcome: Outcome) -> str:
         f"{name} providers: {outcome.orders} orders, {outcome.lost} lost, {outcome.doubled} doubled. "
         f"{outcome.orders / outcome.completing:.0f} orders/s from first request to last effect "
         f"({outcome.orders / outcome.accepting:.0f}/s accepted), "
-        f"checkout {half:.0f} ms median and {most:.0f} ms at 99 %, peak memory {outcome.memory:.0f} MB"
+        f"checkout {half:.0f} ms median and {most:.0f} ms at 99 %, "
+        f"{outcome.processor / outcome.orders * 1000:.1f} ms of processor time an order, "
+        f"peak memory {outcome.memory:.0f} MB"
     )
 
 

@@ -9,37 +9,37 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from types import TracebackType
 from typing import Any
 
 from infra.local.functions import Invocation
 
 Print = Callable[[str], object]
-_own_fields = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_own_fields = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "trace"}
 
 
 class TracebackOnce(logging.Handler):
-    """Prints warnings and errors; a failure that was seen before shows as one line without its traceback."""
+    """Prints warnings and errors; a failure that was seen before shows as one line without its traceback.
+
+    The traceback is the record's `exc_info`, or else its field `trace`, which names no person.
+    """
 
     def __init__(self, show: Print) -> None:
         super().__init__(logging.WARNING)
         self._show = show
-        self._seen: set[tuple[str, str, int]] = set()
+        self._seen: set[tuple[str, ...]] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        error = record.exc_info[1] if record.exc_info else None
-        line = f"{_time()}  ✗ {record.getMessage()}{_fields(record)}"
-        if error is None:
-            self._show(line)
-            return
-        self._show(f"{line}  {type(error).__name__}: {error}")
-        if self._is_new(error):
-            self._show("".join(traceback.format_exception(error)).rstrip())
+        trace = _trace(record)
+        last = f"  {trace.splitlines()[-1]}" if trace else ""
+        self._show(f"{_time()}  ✗ {record.getMessage()}{_fields(record)}{last}")
+        if trace and self._is_new(trace):
+            self._show(trace)
 
-    def _is_new(self, error: BaseException) -> bool:
-        place = (type(error).__name__, *_origin(error.__traceback__))
-        new = place not in self._seen
-        self._seen.add(place)
+    def _is_new(self, trace: str) -> bool:
+        # The places of its frames, and not its words, which may tell of one order each.
+        places = tuple(line for line in trace.splitlines() if line.startswith('  File "'))
+        new = places not in self._seen
+        self._seen.add(places)
         return new
 
 
@@ -71,11 +71,17 @@ class Narrator:
 
 def _lines(invocation: Invocation) -> Iterable[str]:
     event = invocation.event if isinstance(invocation.event, dict) else {}
-    if "requestContext" in event:
+    if "requestContext" in event and not _is_polling(invocation, event):
         yield _request_line(invocation, event)
     for record in event.get("Records", ()):
         if record.get("eventSource") == "aws:sqs":
             yield _record_line(invocation, record)
+
+
+def _is_polling(invocation: Invocation, event: Mapping[str, Any]) -> bool:
+    """A look at a status that went well: many of these would hide the rest."""
+    answer = invocation.answer if isinstance(invocation.answer, dict) else {}
+    return str(event["routeKey"]).startswith("GET ") and answer.get("statusCode") in (200, 304)
 
 
 def _request_line(invocation: Invocation, event: Mapping[str, Any]) -> str:
@@ -107,9 +113,10 @@ def _event_id(record: Mapping[str, Any]) -> str:
         return f"message {record['messageId']}"
 
 
-def _origin(trace: TracebackType | None) -> tuple[str, int]:
-    frames = traceback.extract_tb(trace)
-    return (frames[-1].filename, frames[-1].lineno or 0) if frames else ("", 0)
+def _trace(record: logging.LogRecord) -> str:
+    if record.exc_info and record.exc_info[1] is not None:
+        return "".join(traceback.format_exception(record.exc_info[1])).rstrip()
+    return str(getattr(record, "trace", "")).rstrip()
 
 
 def _fields(record: logging.LogRecord) -> str:

@@ -67,6 +67,18 @@ def test_traceback_shows_once_and_each_failure_as_a_line(terminal: Terminal, log
     assert terminal.text.count("✗ job.attempt_failed  job=order-1001-paid:receipts  ValueError: here") == 2
 
 
+def test_trace_that_the_engine_has_cleared_of_persons_shows_once_as_well(
+    terminal: Terminal, logger: logging.Logger
+) -> None:
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 1, in send\nValueError: to [e-mail]'
+
+    for attempt in (1, 2):
+        logger.warning("job.attempt_failed", extra={"attempt": attempt, "trace": trace})
+
+    assert terminal.text.count("Traceback") == 1
+    assert "✗ job.attempt_failed  attempt=2  ValueError: to [e-mail]" in terminal.text
+
+
 def test_information_is_left_to_the_narrator(terminal: Terminal, logger: logging.Logger) -> None:
     logger.info("job.completed")
 
@@ -109,3 +121,12 @@ def test_request_is_told_with_its_answer(terminal: Terminal) -> None:
     )
 
     assert terminal.lines[0].split("  ", 1)[1] == "→ POST /checkout  202 /jobs/1  12 ms"
+
+
+@pytest.mark.parametrize(("status", "told"), [(200, 0), (304, 0), (404, 1), (500, 1)])
+def test_look_at_a_status_is_told_only_when_it_goes_wrong(terminal: Terminal, status: int, told: int) -> None:
+    event = {"requestContext": {}, "routeKey": "GET /jobs/{id}", "rawPath": "/jobs/1"}
+
+    Narrator(terminal)(invocation(event, {"statusCode": status}))
+
+    assert len(terminal.lines) == told
