@@ -12,6 +12,7 @@ from typing import Any
 from handlers.postroom import strict_json
 from handlers.postroom.errors import PostroomError
 from handlers.postroom.jobs import CallJob, InDoubt
+from handlers.postroom.outbox import REFUSED
 from handlers.postroom.storage import Item
 from tests.faults.client import CARD_TOKEN, EMAIL_DOMAIN, NOTE
 from tests.faults.effects import EFFECTS
@@ -100,8 +101,10 @@ def every_charge_has_its_order(world: World, _expected: Expected) -> Findings:
 
 def every_event_is_published(world: World, _expected: Expected) -> Findings:
     for item in world.shop_items:
-        if "unpublished" in item:
+        if item.get("unpublished", REFUSED) != REFUSED:
             yield f"{item['pk']} is still to be published"
+        if item.get("unpublished") == REFUSED and item["event"].startswith("{"):
+            yield f"{item['pk']} is refused, and is an event"
     for item in world.orders:
         if "event" not in item:
             yield f"{item['pk']} has no event"

@@ -1,9 +1,11 @@
 """The shop's providers, with logs of their own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from handlers.providers.mail_smtp import SmtpMailer
-from handlers.shop.ports import Mail
+from handlers.shop.ports import Charge, Mail
+from infra.local.stubs import StubCards
 
 SENDER = "shop@example.com"
 
@@ -19,3 +21,16 @@ class Mailroom:
         message_id = str(message["Message-ID"])
         self.mails.setdefault(message_id, []).append(message.as_bytes())
         return message_id
+
+
+@dataclass(frozen=True)
+class BusyCards(StubCards):
+    """Takes its time over the first charge: `meanwhile` happens before its answer."""
+
+    meanwhile: list[Callable[[], object]] = field(default_factory=list)
+
+    def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
+        made = super().charge(amount, currency, token, key=key)
+        if self.meanwhile:
+            self.meanwhile.pop()()
+        return made

@@ -12,20 +12,26 @@ from tests.faults.client import EMAIL_DOMAIN
 from tests.faults.invariants import Expected
 from tests.faults.meanwhile import another_payload, same_work_again
 from tests.faults.stories import (
+    back_from_an_outage,
     bad_address,
     cancelled_at_once,
     done_and_redriven,
     in_trouble,
     list_the_dead,
+    lost_race,
     never_back,
+    on_a_bad_day,
+    one_late_order,
     order_and_look,
     press_twice,
     redriven_by_command,
     slowly,
+    swept_together,
     three_orders_of_one,
     twelve_orders,
     two_orders,
     unmended,
+    unrelayed,
 )
 from tests.faults.world import Setting, World
 
@@ -86,6 +92,11 @@ def mortal(subscriber: str, script: Script, name: str, **more: object) -> Scenar
     return replace(made, setting=replace(made.setting, change_template=few_receives))
 
 
+def bad_day(subscriber: str, service: str, operation: str) -> Scenario:
+    story = on_a_bad_day(service, operation)
+    return consumer(subscriber, story, f"{subscriber}, on a bad day", crosses=False)
+
+
 def dead_may_be(subscriber: str, ends: frozenset[str] = DEAD) -> Expected:
     return Expected({subscriber: ends})
 
@@ -100,6 +111,7 @@ ALL = (
         order_and_look,
         meanwhile=another_payload,
     ),
+    Scenario("checkout, a lost race", Setting(("counting",)), frozenset({"CheckoutFunction"}), lost_race),
     Scenario(
         "checkout, by a client that never comes back",
         Setting(("counting",)),
@@ -138,11 +150,22 @@ ALL = (
     Scenario("status", Setting(("counting",)), frozenset({"JobsFunction"}), order_and_look),
     Scenario("relay", Setting(("counting",)), frozenset({"RelayFunction"}), two_orders),
     Scenario("relay, two batches", Setting(("counting",)), frozenset({"RelayFunction"}), twelve_orders),
-    Scenario("sweep", Setting(("counting",), relays=False), frozenset({"SweepFunction"}), two_orders),
+    Scenario("relay, one late", Setting(("counting",)), frozenset({"RelayFunction"}), one_late_order),
+    Scenario(
+        "relay, back from an outage",
+        Setting(("counting",)),
+        frozenset({"RelayFunction"}),
+        back_from_an_outage,
+    ),
+    Scenario("sweep", Setting(("counting",)), frozenset({"SweepFunction"}), unrelayed),
+    Scenario("sweep, of one shard", Setting(("counting",)), frozenset({"SweepFunction"}), swept_together),
     consumer("receipts"),
     consumer("invoices"),
     consumer("loyalty"),
     consumer("warehouse"),
+    bad_day("loyalty", "dynamodb", "TransactWriteItems"),
+    bad_day("invoices", "s3", "PutObject"),
+    bad_day("warehouse", "dynamodb", "PutItem"),
     consumer("counting", name="commit, grouped"),
     consumer("counting", three_orders_of_one, name="commit, contended"),
     consumer("stumbling", name="commit, singly"),
@@ -172,6 +195,13 @@ ALL = (
         Setting(("frail",), change_template=few_receives),
         frozenset({"WatchFunction"}),
         unmended(Killed("memory")),
+        dead_may_be("frail"),
+    ),
+    Scenario(
+        "watch, two letters",
+        Setting(("frail",), change_template=few_receives),
+        frozenset({"WatchFunction"}),
+        unmended(Killed("memory"), two_orders),
         dead_may_be("frail"),
     ),
 )

@@ -1,25 +1,32 @@
 """The stories that scenarios tell: what clients, operators and providers do."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
+from handlers.postroom.aws.deployment import CALL_ATTEMPTS
+from handlers.postroom.aws.expressions import to_attributes
 from handlers.postroom.errors import Permanent
 from handlers.postroom.idempotency import derived_id
+from handlers.postroom.outbox import SHARDS, shard_of
 from handlers.shop.checkout import ROUTE
+from handlers.shop.orders import aggregate_of
 from infra.local.aws.sqs.message import Message
 from infra.local.aws.sqs.queue import Queue
+from infra.testkit.direct import Direct
 from tests.faults import redriver
 from tests.faults.client import TRIES, cart
+from tests.faults.providers import BusyCards
 from tests.faults.world import World
 
 Script = Callable[[World], None]
+SWEPT_AFTER_SECONDS = 70.0
 SLOW_SECONDS = 25.0
 """Of a function's 30: the next record does not fit any more."""
 
 
 def two_orders(world: World) -> None:
-    world.clients.order("alice", "k-1")
-    world.clients.order("bob", "k-1")
+    two_orders_only(world)
     world.quiet()
 
 
@@ -51,6 +58,80 @@ def press_twice(world: World) -> None:
     world.clients.order("alice", "k-1")
     world.clients.order("alice", "k-1", cart("alice", quantity=7))
     world.quiet()
+
+
+def lost_race(world: World) -> None:
+    """While a card is charged, the same caller orders something else under the same key, and is quicker."""
+    other = cart("alice", quantity=5)
+    world.cards.target = BusyCards(world.gateway, [lambda: world.clients.order("alice", "k-1", other)])
+    world.clients.order("alice", "k-1")
+    world.quiet()
+
+
+def on_a_bad_day(service: str, operation: str) -> Script:
+    """AWS is busy once, for longer than the SDK is patient."""
+
+    def script(world: World) -> None:
+        two_orders_only(world)
+        world.rig.aws.switches.throttle(service, operation, CALL_ATTEMPTS)
+        world.quiet()
+
+    return script
+
+
+def back_from_an_outage(world: World) -> None:
+    """The relay was down; what it finds is old, in part swept by then, and one row is no event at all."""
+    world.relays = False
+    two_orders_only(world)
+    world.pass_time(SWEPT_AFTER_SECONDS)
+    world.run_schedule("SweepFunction")
+    world.clients.order("alice", "k-2")
+    _write_broken_row(world)
+    world.pass_time(SWEPT_AFTER_SECONDS)
+    world.relays = True
+    world.quiet()
+
+
+def one_late_order(world: World) -> None:
+    world.relays = False
+    world.clients.order()
+    world.pass_time(SWEPT_AFTER_SECONDS)
+    world.relays = True
+    world.quiet()
+
+
+def unrelayed(world: World) -> None:
+    world.relays = False
+    two_orders(world)
+
+
+def swept_together(world: World) -> None:
+    """Two rows of one shard, and one that is no event at all; nobody reads the stream."""
+    world.relays = False
+    for key in _keys_of_one_shard():
+        world.clients.order("alice", key)
+    _write_broken_row(world)
+    world.quiet()
+
+
+def two_orders_only(world: World) -> None:
+    world.clients.order("alice", "k-1")
+    world.clients.order("bob", "k-1")
+
+
+def _keys_of_one_shard() -> list[str]:
+    shards: dict[str, list[str]] = defaultdict(list)
+    for key in (f"k-{number}" for number in range(SHARDS + 1)):
+        aggregate = aggregate_of(derived_id("alice", ROUTE, key))
+        shards[shard_of(aggregate)].append(key)
+    return max(shards.values(), key=len)[:2]
+
+
+def _write_broken_row(world: World) -> None:
+    row = {"pk": "order-broken", "sk": "event-broken", "event": "no event", "unpublished": "0"}
+    item = to_attributes({**row, "bornAt": int(world.clock.now() * 1000)})
+    table = world.stack.ref("ShopTable")
+    Direct(world.rig.aws).client("dynamodb").put_item(TableName=table, Item=item)
 
 
 def never_back(world: World) -> None:
@@ -116,10 +197,10 @@ def redriven_by_command(world: World) -> None:
     world.quiet()
 
 
-def unmended(trouble: BaseException) -> Script:
+def unmended(trouble: BaseException, orders: Script = one_order) -> Script:
     def script(world: World) -> None:
         world.front.trouble = trouble
-        one_order(world)
+        orders(world)
 
     return script
 

@@ -51,12 +51,11 @@ class NotAtRestError(AssertionError):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a world is made of. `entries` replace the product's; `relays` is whether the stream is read."""
+    """What a world is made of. `entries` replace the product's."""
 
     subscribers: tuple[str, ...]
     entries: Entries = field(default_factory=dict)
     change_template: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda template: template
-    relays: bool = True
 
 
 class World:
@@ -75,6 +74,7 @@ class World:
         self.on_arrival: OnArrival | None = None
         self.redriven: set[str] = set()
         self.disturbed = False
+        self.relays = True
         self.delivered: list[tuple[str, str]] = []
         self.failures: list[Invocation] = []
         self.stack = self._stack(seed)
@@ -200,7 +200,7 @@ class World:
         mappings = [
             mapping
             for mapping in self.stack.mappings
-            if self.setting.relays or mapping.function.name != "RelayFunction"
+            if self.relays or mapping.function.name != "RelayFunction"
         ]
         return [each for mapping in mappings for each in (_Arrivals(self), mapping)]
 
