@@ -17,7 +17,7 @@ from infra.local.aws import LocalAws, ManualClock, SystemClock
 from infra.local.aws.dynamodb.expressions.reserved import RESERVED
 from infra.local.aws.http import app
 from tests.contract.backends import REGION, START, Model
-from tests.contract.builders import create_queue, create_table, item, key, number, refused, text
+from tests.contract.builders import create_queue, create_table, item, key, number, queue_arn, refused, text
 
 HOUR = 3600
 
@@ -248,9 +248,21 @@ def test_every_service_answers_over_http(client: Callable[[str], Any]) -> None:
     dynamodb.put_item(TableName="Shop", Item=item("a"))
     s3.create_bucket(Bucket="invoices", CreateBucketConfiguration={"LocationConstraint": REGION})
     s3.put_object(Bucket="invoices", Key="2026/a é.pdf", Body=b"%PDF" * 50_000)
+    scheduler = client("scheduler")
+    for name in ("order-1", "order-2"):
+        scheduler.create_schedule(
+            Name=name,
+            ScheduleExpression="at(2099-01-01T00:00:00)",
+            FlexibleTimeWindow={"Mode": "OFF"},
+            Target={"Arn": queue_arn(sqs, queue), "RoleArn": "arn:aws:iam::123456789012:role/any"},
+        )
 
     assert sqs.receive_message(QueueUrl=queue)["Messages"][0]["Body"] == "₦"
     assert topic.endswith(":events")
+    assert [one["Name"] for one in scheduler.list_schedules(NamePrefix="order-1")["Schedules"]] == ["order-1"]
+    scheduler.delete_schedule(Name="order-1")
+    with refused("ResourceNotFoundException"):
+        scheduler.get_schedule(Name="order-1")
     assert dynamodb.get_item(TableName="Shop", Key=key("a"))["Item"] == item("a")
     assert streams.describe_stream(StreamArn=stream)["StreamDescription"]["Shards"]
     assert s3.get_object(Bucket="invoices", Key="2026/a é.pdf")["Body"].read() == b"%PDF" * 50_000

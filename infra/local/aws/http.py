@@ -50,7 +50,9 @@ async def _request(scope: Scope, receive: Receive) -> Request:
         body += message.get("body", b"")
         more = message.get("more_body", False)
     path = (scope.get("raw_path") or scope["path"].encode()).decode()
-    return Request(scope["method"], f"http://{headers.get('host', 'localhost')}{path}", headers, bytes(body))
+    query = scope.get("query_string", b"").decode()
+    url = f"http://{headers.get('host', 'localhost')}{path}{f'?{query}' if query else ''}"
+    return Request(scope["method"], url, headers, bytes(body))
 
 
 async def _send(send: Send, answer: Answer) -> None:
