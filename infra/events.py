@@ -12,6 +12,7 @@ import pkgutil
 import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel
@@ -25,11 +26,18 @@ PUBLISHED = Path("tests/unit/events/published")
 """Bodies as they went out, one a version: whatever becomes of the code, it must be able to read them."""
 
 
+def modules(package: str) -> Iterator[ModuleType]:
+    """Every module of a package, imported: an entry touches nothing when it is."""
+    path = importlib.import_module(package).__path__
+    for found in pkgutil.walk_packages(path, f"{package}."):
+        yield importlib.import_module(found.name)
+
+
 def event_types(package: str = "handlers") -> list[EventType[Any]]:
     """Every event type that a module of the package holds, in the order of their names."""
     found = {
         value.name: value
-        for module in _modules(package)
+        for module in modules(package)
         for value in vars(module).values()
         if isinstance(value, EventType)
     }
@@ -113,12 +121,6 @@ def _missing(root: Path, event_type: EventType[Any]) -> Iterator[str]:
 
 def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     return model.model_json_schema(mode="serialization", by_alias=True, schema_generator=_WithoutTitles)
-
-
-def _modules(package: str) -> Iterator[Any]:
-    path = importlib.import_module(package).__path__
-    for found in pkgutil.walk_packages(path, f"{package}."):
-        yield importlib.import_module(found.name)
 
 
 def _said(path: Path, root: Path) -> str:

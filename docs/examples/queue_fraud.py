@@ -6,7 +6,7 @@ from .postroom.aws.queue_entry import queue_handler
 from .postroom.errors import AlreadyDone
 from .postroom.jobs import Commit, Job, commit_job
 from .postroom.storage import Key, Put
-from .shop.orders import ORDER_PAID, OrderPaid, aggregate_of
+from .shop.orders import ORDER_PAID, OrderPaid
 
 REVIEWED_FROM = 1_000_000
 """₦10,000, in kobo."""
@@ -16,7 +16,7 @@ REVIEWED_FROM = 1_000_000
 def request_review(job: Job[OrderPaid]) -> Commit:
     if job.data.amount < REVIEWED_FROM:
         return Commit([], result={"review": "not needed"})
-    key = Key("shop", aggregate_of(job.data.order_id), "review")
+    key = Key("shop", job.event.aggregate, "review")
     review = Put(key, {"amount": job.data.amount}, refused=AlreadyDone("the review is asked for"))
     return Commit([review], result={"review": "requested"})
 

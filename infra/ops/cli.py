@@ -2,7 +2,7 @@
 
 import typer
 
-from infra.ops import dlq, doctor, jobs, outbox
+from infra.ops import dlq, doctor, jobs, new, outbox
 from infra.ops.commands import quiet_engine
 
 app = typer.Typer(
@@ -15,6 +15,7 @@ app = typer.Typer(
 app.add_typer(dlq.app, name="dlq")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(outbox.app, name="outbox")
+app.add_typer(new.app, name="new")
 doctor.add_to(app)
 
 

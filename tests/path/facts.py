@@ -71,7 +71,8 @@ class Facts:
         return sum(entry["points"] for entry in self.shop_items(pk) if entry["pk"] == pk)
 
     def invoices(self) -> list[str]:
-        return sorted(self.aws.s3.buckets[self.stack.ref("InvoiceBucket")])
+        kept = self.aws.s3.buckets[self.stack.ref("InvoiceBucket")]
+        return sorted(name for name in kept if name.startswith("invoices/"))
 
     def picks(self) -> list[dict[str, Any]]:
         return [item for item in self.shop_items() if item["sk"] == "pick"]

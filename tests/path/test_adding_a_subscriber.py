@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.path.clone import Clone
+from tests.path.clone import ROOT, Clone
 
-BLOCK = "docs/examples/fraud.yaml"
-FILE = "docs/examples/queue_fraud.py"
+EXAMPLES = ROOT / "docs" / "examples"
+HANDLER, TEST = "handlers/queue_fraud.py", "tests/unit/subscribers/test_fraud.py"
 
 ORDER_AND_FOLLOW = """
 import json
@@ -23,11 +23,10 @@ print(json.dumps({"job": answer.json["jobId"], "queued": queued, "status": statu
 
 
 def add_the_example(clone: Clone) -> None:
-    file = (clone.path / FILE).read_text(encoding="utf-8")
-    (clone.path / "handlers" / "queue_fraud.py").write_text(file, encoding="utf-8")
-    template, block = clone.path / "template.yaml", (clone.path / BLOCK).read_text(encoding="utf-8")
-    before, outputs, after = template.read_text(encoding="utf-8").partition("\nOutputs:\n")
-    template.write_text(f"{before}\n{block}{outputs}{after}", encoding="utf-8")
+    command = ("-m", "infra.ops.cli", "new", "subscriber", "fraud", "--on", "order.paid")
+    clone.run(*command, "--since", "2026-12-01")
+    for written, example in {HANDLER: "queue_fraud.py", TEST: "test_fraud.py"}.items():
+        (clone.path / written).write_text((EXAMPLES / example).read_text(encoding="utf-8"), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +48,16 @@ def extended(clone: Clone, files_before: dict[str, str]) -> Clone:
 def test_it_edits_no_producer_and_nothing_else(extended: Clone, files_before: dict[str, str]) -> None:
     after = extended.files()
 
-    assert after.keys() - files_before.keys() == {"handlers/queue_fraud.py"}
+    assert after.keys() - files_before.keys() == {HANDLER}
     assert {name for name in files_before if after[name] != files_before[name]} == {"template.yaml"}
-    added = after["template.yaml"].replace((extended.path / BLOCK).read_text(encoding="utf-8"), "")
-    assert added.replace("\n\n\nOutputs", "\n\nOutputs") == files_before["template.yaml"]
+    block = (EXAMPLES / "fraud.yaml").read_text(encoding="utf-8")
+    assert after["template.yaml"].replace(f"{block}\n", "") == files_before["template.yaml"]
+
+
+def test_the_file_is_the_one_that_the_readme_shows() -> None:
+    file = (EXAMPLES / "queue_fraud.py").read_text(encoding="utf-8")
+
+    assert f"```python\n{file}```" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_an_order_gets_the_new_job_done_and_shown(extended: Clone) -> None:
@@ -80,3 +85,7 @@ def test_the_test_that_every_handler_has_covers_it_by_itself(extended: Clone) ->
     )
 
     assert "3 passed" in ran
+
+
+def test_its_own_test_passes(extended: Clone) -> None:
+    assert "3 passed" in extended.run("-m", "pytest", TEST, "-q", "-p", "no:cacheprovider")

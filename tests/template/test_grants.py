@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 from boto3 import Session
 
+from handlers.postroom.discovery import job_types
 from handlers.postroom.outbox import SHARDS
 from infra.checks.template import Template
 from infra.local.aws import LocalAws
@@ -22,7 +23,7 @@ from infra.local.stack import Options, Stack, poll
 from tests.template.conftest import ROOT
 from tests.template.grants import Usage, granted, needed_by_lambda
 
-SUBSCRIBERS = ("Receipts", "Invoices", "Loyalty", "Warehouse")
+SUBSCRIBERS = tuple(each.subscriber.title() for each in job_types("handlers"))
 FUNCTIONS = ("Checkout", "Reconcile", "Jobs", "Relay", "Sweep", *SUBSCRIBERS, "Watch")
 NAMED = ("ShopTable", "JobsTable", "EventsTopic", "InvoiceBucket")
 A_WHILE_SECONDS = 61

@@ -1,0 +1,1 @@
+"""Writes the first form of a subscriber: its file, its template block and its test."""
