@@ -48,6 +48,8 @@ class Change:
 
 def new_subscriber(name: str, on: str, kind: Kind, since: date, root: Path = ROOT) -> Sequence[Change]:
     """What a new subscriber changes, the template last. Raises `Refused` when it cannot be had."""
+    if not (root / "template.yaml").is_file():
+        raise Refused(f"there is no template.yaml in {root}: use the command of your clone's own .venv")
     asked = asked_for(name, on, kind, since, event_sources())
     handler, test = Path(f"handlers/queue_{name}.py"), Path(f"tests/unit/subscribers/test_{name}.py")
     for path in (handler, test):

@@ -17,6 +17,7 @@ from infra.ops.core.errors import Refused
 from infra.scaffold.asked import Asked, EventSource, asked_for, event_sources
 from infra.scaffold.block import block, with_block
 from infra.scaffold.changes import ROOT, Change
+from infra.scaffold.changes import new_subscriber as changes_for
 from infra.scaffold.code import LINE_LENGTH, first_test, handler_file
 from infra.scaffold.kinds import Kind
 
@@ -125,6 +126,11 @@ def test_in_a_template_without_subscribers_the_block_ends_the_resources() -> Non
 def test_a_template_without_what_the_block_refers_to_is_refused() -> None:
     with pytest.raises(Refused, match="lacks InvoiceBucket"):
         with_block(TEMPLATE.replace("  InvoiceBucket:", "  Bucket:"), asked(kind=Kind.CALL))
+
+
+def test_outside_a_repository_it_refuses(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=r"there is no template\.yaml in "):
+        changes_for("fraud", "order.paid", Kind.COMMIT, TODAY, tmp_path)
 
 
 def test_a_file_that_is_there_is_never_written_over(tmp_path: Path) -> None:
