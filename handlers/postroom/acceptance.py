@@ -6,7 +6,7 @@ the conditional put of it decides every race.
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from . import outbox, strict_json
 from .bodies import read_body
 from .errors import ConditionFailed, Transient
-from .events import Event, read_envelope
+from .events import Event
 from .http import Answer, Request
 from .idempotency import HEADER, REPLAYED, derived_id, fingerprint_of, key_of, settlement_key
 from .problems import FieldError, Problem
@@ -40,10 +40,33 @@ class Intent(Generic[M]):
     caller: str
     trace: str
     payload: M
+    path: Mapping[str, str] = field(default_factory=dict)
+    """The parameters of the request's path, as the client wrote them."""
 
     @property
     def settlement_key(self) -> str:
         return settlement_key(self.id, self.fingerprint)
+
+
+def read_intent(
+    request: Request, route: str, model: type[M], identify: Callable[[str, str, str], str] = derived_id
+) -> Intent[M]:
+    """Raises `Problem` for a request without a usable key or body."""
+    key = key_of(request)
+    payload = read_body(request, model)
+    return Intent(
+        id=identify(request.caller, route, key),
+        fingerprint=fingerprint_of(payload),
+        caller=request.caller,
+        trace=request.trace,
+        payload=payload,
+        path=request.path_parameters,
+    )
+
+
+def key_reused() -> Problem:
+    errors = [FieldError(HEADER, "was used before, with another payload")]
+    return Problem(422, "idempotency_key_reused", "Use a new key for a new request.", errors=errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +82,8 @@ class Work(Generic[M, S]):
     """What a route supplies. `settle` does what the answer depends on; it may raise `Problem`.
 
     `undo` gives back what was settled for a request that lost a race; it gets the winner's item, which may
-    rest on the very same settlement.
+    rest on the very same settlement. `identify` makes the id of what a request makes from caller, route and
+    key; where it leaves the key out, `other_payload` is what a second, different request is told.
     """
 
     route: str
@@ -68,6 +92,8 @@ class Work(Generic[M, S]):
     settle: Callable[[Intent[M]], S]
     undo: Callable[[S, Item], None]
     build: Callable[[Intent[M], S, datetime], Birth]
+    identify: Callable[[str, str, str], str] = derived_id
+    other_payload: Callable[[], Problem] = key_reused
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +106,11 @@ class Acceptance(Generic[M, S]):
 
     def __call__(self, request: Request) -> Answer:
         """Raises `Problem` for what cannot be accepted; then nothing has been written."""
-        intent = self._read(request)
+        intent = read_intent(request, self.work.route, self.work.model, self.work.identify)
         earlier = self._lookup(intent)
         if earlier is not None:
-            return _repeated(intent, earlier)
+            return self._repeated(intent, earlier)
         return self._commit(intent, self.work.settle(intent))
-
-    def _read(self, request: Request) -> Intent[M]:
-        key = key_of(request)
-        payload = read_body(request, self.work.model)
-        return Intent(
-            id=derived_id(request.caller, self.work.route, key),
-            fingerprint=fingerprint_of(payload),
-            caller=request.caller,
-            trace=request.trace,
-            payload=payload,
-        )
 
     def _lookup(self, intent: Intent[M]) -> Item | None:
         key = self.work.key(intent.id)
@@ -111,14 +126,17 @@ class Acceptance(Generic[M, S]):
             if winner is None:
                 raise Transient("the item in the way is gone") from refused
             return self._lost(intent, settled, item, winner)
-        return _accepted(item)
+        return accepted(item)
 
     def _lost(self, intent: Intent[M], settled: S, ours: Item, winner: Item) -> Answer:
         if winner.get("event") == ours["event"]:
             # our own write: the SDK sent it again after the answer to the first had got lost
-            return _accepted(winner)
+            return accepted(winner)
         self._undo(settled, winner)
-        return _repeated(intent, winner)
+        return self._repeated(intent, winner)
+
+    def _repeated(self, intent: Intent[M], earlier: Item) -> Answer:
+        return repeated(intent, earlier, self.work.other_payload)
 
     def _undo(self, settled: S, winner: Item) -> None:
         try:
@@ -131,14 +149,13 @@ class Acceptance(Generic[M, S]):
 
 
 def _record(intent: Intent[Any], birth: Birth) -> Item:
-    body = strict_json.dumps({"status": "queued", "jobId": birth.event.id})
-    return {
-        **birth.attributes,
-        **outbox.attributes(birth.event),
-        "owner": intent.caller,
-        "fingerprint": intent.fingerprint,
-        "answer": body,
-    }
+    return {**birth.attributes, **outbox.attributes(birth.event), **record_of(intent, birth.event.id)}
+
+
+def record_of(intent: Intent[Any], event_id: str) -> Item:
+    """What a repeat of the request is known by, and what it is answered."""
+    body = strict_json.dumps({"status": "queued", "jobId": event_id})
+    return {"owner": intent.caller, "fingerprint": intent.fingerprint, "answer": body}
 
 
 def tombstone(key: Key, begun_at: float) -> Put:
@@ -149,19 +166,20 @@ def tombstone(key: Key, begun_at: float) -> Put:
     return Put(key, {VOIDED: int(begun_at * 1000)})
 
 
-def _repeated(intent: Intent[Any], earlier: Item) -> Answer:
+def repeated(intent: Intent[Any], earlier: Item, other_payload: Callable[[], Problem] = key_reused) -> Answer:
+    """The answer that the request had the first time. Raises `Problem` when it was another request's."""
     if VOIDED in earlier:
         detail = "It was not finished, and what was charged has been given back. Use a new key to try again."
         raise Problem(
             409, "request_voided", detail, errors=[FieldError(HEADER, "belongs to a voided request")]
         )
     if earlier["fingerprint"] != intent.fingerprint:
-        errors = [FieldError(HEADER, "was used before, with another payload")]
-        raise Problem(422, "idempotency_key_reused", "Use a new key for a new request.", errors=errors)
-    return _accepted(earlier, {REPLAYED: "true"})
+        raise other_payload()
+    return accepted(earlier, {REPLAYED: "true"})
 
 
-def _accepted(item: Item, more: Mapping[str, str] | None = None) -> Answer:
-    location = f"/jobs/{read_envelope(item['event']).id}"
+def accepted(item: Item, more: Mapping[str, str] | None = None) -> Answer:
+    """202, from the item that keeps the answer."""
+    location = f"/jobs/{strict_json.loads(item['answer'])['jobId']}"
     headers = {"Location": location, "Retry-After": str(POLL_AFTER_SECONDS), **(more or {})}
     return Answer.json(202, item["answer"], headers)

@@ -3,6 +3,8 @@
 A job whose whole effect is a commit is cancelled at once: the commit is conditional on the job's row, so one
 of the two wins. Whether a call is under way, or a write that is its own marker, its row does not tell: such a
 job is asked to stop. Its next delivery ends it unrun; a run that is under way may still complete it.
+
+A job that takes its events in order is not cancelled: what follows would wait for it for ever.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +40,7 @@ class Cancellation:
         """
         before = facts_asked_for(request, self.store, self.job_types)
         for job in before.jobs:
-            if job.view.state in STOPPABLE:
+            if job.view.state in STOPPABLE and not job.job_type.is_ordered:
                 self._stop(job, before.event_id, request.caller)
         after = facts_asked_for(request, self.store, self.job_types)
         return _answer(after, [view.state for _, view in after.jobs])

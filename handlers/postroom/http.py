@@ -35,6 +35,8 @@ class Request:
     body: bytes = b""
     method: str = "GET"
     query: Mapping[str, str] = field(default_factory=dict)
+    route: str = ""
+    """Which of the API's routes it took: `POST /wallet/credits`."""
 
     @classmethod
     def from_gateway(cls, event: Mapping[str, Any]) -> "Request":
@@ -46,6 +48,7 @@ class Request:
             body=_body(event),
             method=_method(event),
             query=event.get("queryStringParameters") or {},
+            route=event.get("routeKey") or "",
         )
 
     def header(self, name: str) -> str:
@@ -84,6 +87,16 @@ class Answer:
 
 
 Respond = Callable[[Request], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """Several routes of one function, by the API's route keys."""
+
+    routes: Mapping[str, Respond]
+
+    def __call__(self, request: Request) -> Answer:
+        return self.routes[request.route](request)
 
 
 def answer(respond: Respond, event: Mapping[str, Any]) -> Answer:

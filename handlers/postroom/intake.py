@@ -7,7 +7,7 @@ from typing import Any, Generic
 from .deliveries import Delivery
 from .errors import Unreadable
 from .events import D, Event, read_envelope
-from .jobs import CallJob, CommitJob, JobType
+from .jobs import CallJob, JobType
 from .records import Record
 from .storage import Item, Key, Store
 
@@ -68,8 +68,7 @@ def is_looked_up_always(job_type: JobType[Any]) -> bool:
     parked comes back as a new message. Any other commit is guarded by its own condition on the row, so its
     first receive needs no read.
     """
-    ordered = isinstance(job_type, CommitJob) and job_type.ordered
-    return isinstance(job_type, CallJob) or job_type.marker is not None or ordered
+    return isinstance(job_type, CallJob) or job_type.marker is not None or job_type.is_ordered
 
 
 def _keys_to_read(intake: Intake[Any], all_looked_up: bool) -> list[Key]:

@@ -82,6 +82,9 @@ def _ended(states: Sequence[str]) -> str:
 
 def _state(row: Item) -> str:
     state = str(row.get("state", QUEUED))
+    if state == "parked":
+        # for its owner it waits, as it did in the queue
+        state = QUEUED
     return CANCELLING if "cancelling" in row and state in OPEN_STATES else state
 
 

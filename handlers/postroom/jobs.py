@@ -113,6 +113,11 @@ class JobType(Generic[D]):
     def marker_key(self, event_id: str) -> Key | None:
         return self.marker(event_id) if self.marker else None
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether it takes each aggregate's events in their order, from a FIFO queue: see `lines`."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class CommitJob(JobType[D]):
@@ -120,6 +125,10 @@ class CommitJob(JobType[D]):
 
     run: Callable[[Job[D]], Commit] = field(kw_only=True)
     ordered: bool = field(default=False, kw_only=True)
+
+    @property
+    def is_ordered(self) -> bool:
+        return self.ordered
 
     def __post_init__(self) -> None:
         if self.ordered and (self.marker or self.retry.deadline_seconds is not None):

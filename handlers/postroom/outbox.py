@@ -8,8 +8,9 @@ import re
 from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
-from .events import Event
-from .storage import Item
+from .events import Event, EventType
+from .jobs import RETENTION_SECONDS
+from .storage import Item, Put
 
 SHARDS = 8
 """Partitions of the index of what is unpublished: one takes 1,000 writes a second, so this many take 8,000.
@@ -32,6 +33,16 @@ def attributes(event: Event[Any], *, ordered: bool = False) -> Item:
         "bornAt": int(event.time.timestamp() * 1000),
         **({"ordered": True} if ordered else {}),
     }
+
+
+def event_row(event_type: EventType[Any], event: Event[Any]) -> Put:
+    """The event as an item of its own, beside the entity that a transaction changes.
+
+    It is kept as long as a job's row: until then its owner may ask what has become of it.
+    """
+    kept = attributes(event, ordered=event_type.ordered)
+    expires = int(event.time.timestamp()) + RETENTION_SECONDS
+    return Put(event_type.row_key(event.id), {**kept, "owner": event.owner, "expires": expires})
 
 
 def message_group(aggregate: str) -> str:

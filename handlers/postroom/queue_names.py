@@ -4,12 +4,15 @@ A check holds the template to it.
 """
 
 DEAD_LETTERS = "-dead-letters"
+FIFO = ".fifo"
+"""docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html"""
 
 
-def work_queue(prefix: str, subscriber: str) -> str:
+def work_queue(prefix: str, subscriber: str, *, ordered: bool = False) -> str:
     """`prefix` is the stack's, dash included."""
-    return f"{prefix}{subscriber}"
+    return f"{prefix}{subscriber}{FIFO if ordered else ''}"
 
 
-def dead_letter_queue(prefix: str, subscriber: str) -> str:
-    return f"{work_queue(prefix, subscriber)}{DEAD_LETTERS}"
+def dead_letter_queue(prefix: str, subscriber: str, *, ordered: bool = False) -> str:
+    """A FIFO queue's dead letters are in a FIFO queue, too."""
+    return f"{prefix}{subscriber}{DEAD_LETTERS}{FIFO if ordered else ''}"

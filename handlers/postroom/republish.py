@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from .errors import NotFound, Permanent
 from .events import Envelope, read_envelope
 from .jobs import RETENTION_SECONDS, JobType
+from .outbox import message_group
 from .records import REOPEN, REPUBLISH
 from .storage import Store
 
@@ -26,8 +27,8 @@ class TooOld(Permanent):
 
 
 class SubscriberQueue(Protocol):
-    def send(self, body: str, attributes: Mapping[str, str]) -> str:
-        """Put a message into the queue; returns its message id. Raises `Transient`."""
+    def send(self, body: str, attributes: Mapping[str, str], group: str = "") -> str:
+        """Put a message into the queue, a FIFO one's into a group; returns its id. Raises `Transient`."""
 
 
 class Sent(NamedTuple):
@@ -40,7 +41,7 @@ class Republisher:
     """`queue_of` gives a subscriber's queue, `new_id` publication ids, `clock` epoch seconds."""
 
     store: Store
-    queue_of: Callable[[str], SubscriberQueue]
+    queue_of: Callable[[JobType[Any]], SubscriberQueue]
     new_id: Callable[[], str]
     clock: Callable[[], float]
 
@@ -53,7 +54,8 @@ class Republisher:
         attributes = {"type": envelope.type, "publication": publication}
         if reopen:
             attributes[REPUBLISH] = REOPEN
-        return Sent(self.queue_of(to.subscriber).send(text, attributes), publication)
+        group = message_group(envelope.aggregate)
+        return Sent(self.queue_of(to).send(text, attributes, group), publication)
 
     def _event(self, event_id: str, to: JobType[Any]) -> tuple[str, Envelope]:
         event_type = to.on.type_of(event_id)

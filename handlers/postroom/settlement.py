@@ -117,7 +117,7 @@ class Settlement(Generic[D]):
 
     @property
     def is_ordered(self) -> bool:
-        return isinstance(self.job_type, CommitJob) and self.job_type.ordered
+        return self.job_type.is_ordered
 
     def park(self, delivery: Delivery[D]) -> Outcome:
         """Keep an event until its turn, unless that has come or the job has an outcome already."""

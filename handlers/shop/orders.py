@@ -5,32 +5,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from ..postroom.events import EventType
 from ..postroom.jobs import EPOCH
 from ..postroom.storage import Item, Key
+from .facts import Caller, Currency, Fact, Id
 
 KIND = "order"
 
 
-class OrderPaid(BaseModel):
-    """`amount` is in the minor unit of `currency`. Another member would be another version."""
+class OrderPaid(Fact):
+    """`amount` is in the minor unit of `currency`."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        alias_generator=to_camel,
-        populate_by_name=True,
-        hide_input_in_errors=True,
-    )
-
-    order_id: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
-    customer_id: Annotated[str, Field(max_length=255, pattern=r"^[ -~]+$")]
+    order_id: Id
+    customer_id: Caller
     amount: Annotated[int, Field(ge=1)]
-    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+    currency: Currency
 
 
 ORDER_PAID = EventType("order.paid", 1, OrderPaid)

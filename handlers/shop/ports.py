@@ -82,6 +82,15 @@ class Mailer(Protocol):
         """
 
 
+class Phones(Protocol):
+    def text(self, number: str, message: str) -> str:
+        """Send an SMS to a number in E.164 form; returns its message id. A repeat is a second SMS.
+
+        Raises `Permanent` for a number that takes none, `NotActed` when certainly nothing was sent, and
+        `Transient` for everything else.
+        """
+
+
 class Files(Protocol):
     def put(self, name: str, content: bytes, content_type: str) -> str:
         """Store the content under a name, replacing what is there, and return where it is."""

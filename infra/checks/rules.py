@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from infra.checks import mappings, queues, requests, senders, subscriptions
+from infra.checks import mappings, ordering, queues, requests, senders, subscriptions
 from infra.checks.template import Finding, Template
 
 Rule = Callable[[Template], Iterator[Finding]]
@@ -14,6 +14,7 @@ RULES: tuple[Rule, ...] = (
     *queues.RULES,
     *senders.RULES,
     *subscriptions.RULES,
+    *ordering.RULES,
 )
 
 

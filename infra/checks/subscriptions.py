@@ -89,9 +89,9 @@ def queues_are_named_after_their_subscriber(template: Template) -> Iterator[Find
     """The watch, the command and the redrive policies find them by these names."""
     dead_letters = {queue: dead for queue, dead, _ in template.redrives()}
     for _, job, queue, _ in _subscribers(template):
-        wanted = {queue: queue_names.work_queue(QUEUE_PREFIX, job.subscriber)}
+        wanted = {queue: queue_names.work_queue(QUEUE_PREFIX, job.subscriber, ordered=job.is_ordered)}
         if dead := dead_letters.get(queue):
-            wanted[dead] = queue_names.dead_letter_queue(QUEUE_PREFIX, job.subscriber)
+            wanted[dead] = queue_names.dead_letter_queue(QUEUE_PREFIX, job.subscriber, ordered=job.is_ordered)
         for name, queue_name in wanted.items():
             if text(template.properties(name).get("QueueName")) != queue_name:
                 yield Finding(name, f"is not named {queue_name}")

@@ -71,7 +71,9 @@ class LocalRun:
         clock = SystemClock()
         self.aws = LocalAws(clock, seed=self.options.seed)
         self.mailbox = Mailbox()
-        self.switches = {"mail": Switch(clock.now), "cards": Switch(clock.now)}
+        self.switches = {name: Switch(clock.now) for name in ("mail", "cards", "sms")}
+        sms = self.switches["sms"]
+        self.aws.sns.phones.is_down = lambda: sms.is_down
         self.gateway = CardGateway(self.switches["cards"])
         self._servers = Servers()
         self._pool = ThreadPoolExecutor(API_THREADS, "api")

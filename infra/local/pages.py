@@ -18,6 +18,7 @@ from infra.local.aws import LocalAws
 from infra.local.providers.mail import Mailbox
 from infra.local.providers.outages import FOREVER, Switch
 
+PLACES = ("/mails", "/texts", "/invoices", "/queues")
 STYLE = (
     "body{font:16px system-ui;margin:2rem;max-width:60rem}td,th{padding:.2rem 1rem .2rem 0;text-align:left}"
 )
@@ -41,6 +42,7 @@ def pages(
             Route("/queues", views.queues),
             Route("/mails", views.mails),
             Route("/mails/{number:int}", views.mail),
+            Route("/texts", views.texts),
             Route("/invoices", views.files),
             Route("/invoices/{bucket}/{key:path}", views.file),
             Route("/_control/stack", stack),
@@ -60,7 +62,7 @@ class _Views:
         self._switches = switches
 
     async def home(self, _request: Request) -> Response:
-        links = "".join(f'<li><a href="{path}">{path}</a>' for path in ("/mails", "/invoices", "/queues"))
+        links = "".join(f'<li><a href="{path}">{path}</a>' for path in PLACES)
         providers = (
             (name, "out of order" if switch.is_down else "works") for name, switch in self._switches.items()
         )
@@ -93,6 +95,11 @@ class _Views:
         if number >= len(mails):
             return PlainTextResponse("no such mail\n", 404)
         return PlainTextResponse(mails[number].raw.decode("utf-8", "replace"))
+
+    async def texts(self, _request: Request) -> Response:
+        with self._aws.region.changed:
+            rows = [(text.number, text.message) for text in self._aws.sns.phones.texts]
+        return _page(f"{len(rows)} SMS", _table(("to", "text"), rows))
 
     async def files(self, _request: Request) -> Response:
         with self._aws.region.changed:

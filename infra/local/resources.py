@@ -163,6 +163,11 @@ def _start(account: Account, expression: str) -> float | None:
     return first.next_after(account.now()) if isinstance(first, Rate) else None
 
 
+def _secret(account: Account, logical_id: str, _properties: Properties) -> Made:
+    """Nothing is kept secret on this machine: what refers to it gets the reference itself."""
+    return Made(account.arn("secretsmanager", f"secret:{logical_id}"))
+
+
 MAKERS: Mapping[str, Maker] = {
     "AWS::DynamoDB::Table": _table,
     "AWS::S3::Bucket": _bucket,
@@ -172,6 +177,7 @@ MAKERS: Mapping[str, Maker] = {
     "AWS::SNS::Topic": _topic,
     "AWS::SQS::Queue": _queue,
     "AWS::SQS::QueuePolicy": _queue_policy,
+    "AWS::SecretsManager::Secret": _secret,
 }
 
 

@@ -115,6 +115,7 @@ def stub_runner(mailer: StubMailer, cards: StubCards) -> RunnerFactory:
         "handlers.api_checkout.handler": http_entry(accept),
         "handlers.schedule_reconcile.handler": reconcile_entry(cards),
         "handlers.queue_receipts.handler": queue_handler(_calls("receipts"), provider=lambda _: mailer),
+        "handlers.queue_welcome.handler": queue_handler(_calls("welcome"), provider=lambda _: mailer),
     }
 
     def runner(settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:

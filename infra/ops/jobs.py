@@ -26,7 +26,7 @@ def ls(
     subscriber: Annotated[str | None, typer.Option(metavar="NAME", help="Only this subscriber's.")] = None,
     most: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 50,
 ) -> None:
-    """List jobs that are dead or retrying. Others are in no index: look them up by id."""
+    """List jobs that are dead, retrying, or parked till their turn. Others are in no index: see `show`."""
     if state not in LISTED_STATES:
         raise Refused(f"only these are listed: {', '.join(LISTED_STATES)}")
     found = core.listed(desk.target, state, subscriber, most)
@@ -65,7 +65,12 @@ def cancel(desk: Desk, id: Id, dry_run: DryRun = False, yes: Yes = False) -> Non
 
 
 def _document(facts: JobFacts) -> dict[str, Any]:
-    return {**plain(facts.view.document), "row": plain(facts.row), "marker": plain(facts.marker)}
+    return {
+        **plain(facts.view.document),
+        "state": facts.state,
+        "row": plain(facts.row),
+        "marker": plain(facts.marker),
+    }
 
 
 def _listed(found: list[JobFacts], of_state: str) -> Table | str:
@@ -85,7 +90,7 @@ def _states(found: list[JobFacts]) -> Table:
     shown = table("job", "state", "attempts", "")
     for one in found:
         view = one.view
-        shown.add_row(one.id, state(view.state), str(view.attempts), view.error or "")
+        shown.add_row(one.id, state(one.state), str(view.attempts), view.error or "")
     return shown
 
 
@@ -94,7 +99,7 @@ def _show(console: Console, found: list[JobFacts]) -> None:
         view = one.view
         heading = table("", "", "")
         heading.show_header = False
-        heading.add_row(one.id, state(view.state), count(view.attempts, "attempt"))
+        heading.add_row(one.id, state(one.state), count(view.attempts, "attempt"))
         console.print(heading)
         if view.result:
             console.print(f"    result: {plain(view.result)}", markup=False)

@@ -42,7 +42,10 @@ class Subscriber:
     def republisher(self) -> Republisher:
         around = self.world.deployment
         return Republisher(
-            self.world.store, lambda name: SqsSubscriberQueue(around, name), around.new_id, around.clock
+            self.world.store,
+            lambda to: SqsSubscriberQueue(around, to.subscriber),
+            around.new_id,
+            around.clock,
         )
 
     def save(self, event: Event[ThingDone]) -> None:

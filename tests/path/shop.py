@@ -26,9 +26,12 @@ from handlers.postroom.discovery import job_types
 from handlers.postroom.events import Event
 from handlers.postroom.http import Respond
 from handlers.postroom.storage import Key, Put
+from handlers.queue_password_reset import send_link
 from handlers.queue_receipts import send_receipt
+from handlers.queue_welcome import send_welcome
 from handlers.shop.checkout import checkout
 from handlers.shop.orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order_key
+from handlers.shop.password_resets import LinkMailer, Tokens
 from infra.expand import expand, parameter_values, parse
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
@@ -48,7 +51,8 @@ from tests.path.mortal import Mortal
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 PARAMETERS = {"CardsUrl": "http://cards.test", "MailUrl": "smtp://mail.test:25", "MailFrom": "s@example.com"}
-SUBSCRIBERS = tuple(each.subscriber for each in job_types("handlers"))
+SUBSCRIBERS = tuple(each.subscriber for each in job_types("handlers") if ORDER_PAID.name in each.on.names)
+"""Those of a paid order."""
 AMOUNT = 2_042_500
 """₦20,425 in kobo: what the cart of two shirts and a basket costs."""
 OPENED = datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp()
@@ -89,6 +93,8 @@ class Shop(Facts):
             "handlers.schedule_reconcile.handler": reconcile_entry(self.cards),
             "handlers.api_checkout.handler": http_entry(self._checkout),
             "handlers.queue_receipts.handler": queue_handler(send_receipt, provider=lambda _: self.mailer),
+            "handlers.queue_welcome.handler": queue_handler(send_welcome, provider=lambda _: self.mailer),
+            "handlers.queue_password_reset.handler": queue_handler(send_link, provider=self._links),
             **{f"handlers.queue_{name}.handler": entry for name, entry in entries.items()},
         }
         template, values = _expanded()
@@ -162,6 +168,10 @@ class Shop(Facts):
         headers = {"content-type": "application/json", "idempotency-key": key}
         return self.stack.call("POST", "/checkout", headers, json.dumps(cart(email)), subject=caller)
 
+    def post(self, path: str, body: Mapping[str, Any], key: str = "key-1", caller: str = "ada") -> HttpAnswer:
+        headers = {"content-type": "application/json", "idempotency-key": key}
+        return self.stack.call("POST", path, headers, json.dumps(body), subject=caller)
+
     def order(self, number: int, *, email: str = "ada@example.com", caller: str = "ada") -> Event[OrderPaid]:
         """Write an order under a readable id, exactly as checkout does: one put, born with its event."""
         event = self.event(number, caller)
@@ -233,6 +243,10 @@ class Shop(Facts):
 
         self._surroundings = surroundings
         return Mortal(InProcess(settings.handler, with_shared_clients, self._entries.get(settings.handler)))
+
+    def _links(self, deployment: Deployment) -> LinkMailer:
+        tokens = Tokens(deployment.setting("LINK_SECRET"))
+        return LinkMailer(self.mailer, tokens, deployment.setting("RESET_URL"))
 
     def _checkout(self, deployment: Deployment) -> Respond:
         return Acceptance(

@@ -61,6 +61,7 @@ POLICY = ("PolicyDocument", "Statement", 0)
 REDRIVE = "RedrivePolicy"
 SUBSCRIPTION_DLQ = (REDRIVE, "deadLetterTargetArn")
 BODY_PATHS = ("Body", "paths")
+STATEMENT_DEAD_LETTERS = {"Fn::GetAtt": ["StatementDeadLetterQueue", "Arn"]}
 
 WEAKENINGS = [
     # id, rule, change
@@ -328,6 +329,33 @@ WEAKENINGS = [
         "consumer-without-a-job-type",
         "queue_function_declares_a_job_type",
         put("LoyaltyFunctionWork", "FunctionName", {"Ref": "RelayFunction"}),
+    ),
+    (
+        "standard-dead-letters-of-a-FIFO-queue",
+        "dead_letters_are_of_their_queues_type",
+        put("StatementDeadLetterQueue", "FifoQueue", False),
+    ),
+    (
+        "FIFO-dead-letters-of-a-standard-queue",
+        "dead_letters_are_of_their_queues_type",
+        put("LoyaltyQueue", SUBSCRIPTION_DLQ[0], SUBSCRIPTION_DLQ[1], STATEMENT_DEAD_LETTERS),
+    ),
+    (
+        "order-lost-on-the-way",
+        "order_reaches_its_queue",
+        put("StatementSubscription", "TopicArn", {"Ref": "EventsTopic"}),
+    ),
+    (
+        "undelivered-out-of-order",
+        "undelivered_keeps_its_order",
+        put("StatementSubscription", *SUBSCRIPTION_DLQ, {"Fn::GetAtt": ["UndeliveredQueue", "Arn"]}),
+    ),
+    ("order-without-FIFO", "ordered_job_has_a_fifo_queue", unset("StatementQueue", "FifoQueue")),
+    ("FIFO-without-order", "ordered_job_has_a_fifo_queue", put("LoyaltyQueue", "FifoQueue", True)),
+    (
+        "relay-without-the-ordered-topic",
+        "publisher_knows_both_topics",
+        unset("SweepFunction", "Environment", "Variables", "ORDERED_TOPIC_ARN"),
     ),
 ]
 

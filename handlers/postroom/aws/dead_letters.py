@@ -19,11 +19,16 @@ _AT_WORK = frozenset({"RUNNING", "CANCELLING"})
 
 
 class SqsDeadLetters:
-    """Found by its name, whose beginning the environment tells (`QUEUE_PREFIX`). Raises `Transient`."""
+    """Found by its name, whose beginning the environment tells (`QUEUE_PREFIX`). Raises `Transient`.
 
-    def __init__(self, deployment: Deployment, subscriber: str) -> None:
+    A FIFO queue hands out what follows in a group only when what it has handed out of it is back or gone, so
+    of each group one reading sees the letters at its front. Those behind have to wait for them anyway.
+    docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-understanding-logic.html
+    """
+
+    def __init__(self, deployment: Deployment, subscriber: str, *, ordered: bool = False) -> None:
         self._deployment = deployment
-        self._name = dead_letter_queue(deployment.setting("QUEUE_PREFIX"), subscriber)
+        self._name = dead_letter_queue(deployment.setting("QUEUE_PREFIX"), subscriber, ordered=ordered)
         self._arn = ""
 
     def depth(self) -> int:

@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import PostroomError
@@ -36,6 +36,7 @@ class Deployment:
     chance: Callable[[], float] = random.random
     new_id: Callable[[], str] = field(default=lambda: secrets.token_hex(12))
     sleep: Callable[[float], None] = time.sleep
+    call_attempts: int = CALL_ATTEMPTS
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     _making: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -54,6 +55,10 @@ class Deployment:
             )
         return value
 
+    def without_resend(self) -> "Deployment":
+        """The same with clients that send each call once: for what must not be done twice behind our back."""
+        return replace(self, call_attempts=1, _clients={}, _making=threading.Lock())
+
     def client(self, service: str) -> Any:
         """The low-level client of a service, made once, on first use."""
         with self._making:
@@ -67,7 +72,7 @@ class Deployment:
         config = Config(
             connect_timeout=CONNECT_TIMEOUT_SECONDS,
             read_timeout=READ_TIMEOUT_SECONDS,
-            retries={"mode": "standard", "total_max_attempts": CALL_ATTEMPTS},
+            retries={"mode": "standard", "total_max_attempts": self.call_attempts},
             parameter_validation=False,
             max_pool_connections=10,
         )

@@ -1,11 +1,14 @@
 """The entry of a function behind the HTTP API."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
-from ..http import Respond, answer
+from ..change import Change, Changes
+from ..http import Respond, Routes, answer
 from .deployment import Deployment
 from .entry import Entry, LambdaContext, LambdaHandler
+from .tables import DynamoStore
 
 
 def http_entry(build: Callable[[Deployment], Respond]) -> Entry:
@@ -20,3 +23,23 @@ def http_entry(build: Callable[[Deployment], Respond]) -> Entry:
         return handle
 
     return Entry(bind)
+
+
+def changes_entry(*changes: Change[Any]) -> Entry:
+    """A handler for routes that change what is there."""
+
+    def build(deployment: Deployment) -> Respond:
+        store = DynamoStore(deployment)
+
+        def pause(longest_seconds: float) -> None:
+            deployment.sleep(deployment.chance() * longest_seconds)
+
+        return Routes(
+            {each.route: Changes(each, store, lambda: now_of(deployment), pause) for each in changes}
+        )
+
+    return http_entry(build)
+
+
+def now_of(deployment: Deployment) -> datetime:
+    return datetime.fromtimestamp(deployment.clock(), UTC)

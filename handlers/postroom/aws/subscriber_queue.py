@@ -14,12 +14,14 @@ class SqsSubscriberQueue:
 
     deployment: Deployment
     subscriber: str
+    ordered: bool = False
 
-    def send(self, body: str, attributes: Mapping[str, str]) -> str:
+    def send(self, body: str, attributes: Mapping[str, str], group: str = "") -> str:
         from botocore.exceptions import ClientError, HTTPClientError
 
         client = self.deployment.client("sqs")
-        name = work_queue(self.deployment.setting("QUEUE_PREFIX"), self.subscriber)
+        name = work_queue(self.deployment.setting("QUEUE_PREFIX"), self.subscriber, ordered=self.ordered)
+        fifo = {"MessageGroupId": group, "MessageDeduplicationId": self.deployment.new_id()}
         try:
             answer = client.send_message(
                 QueueUrl=client.get_queue_url(QueueName=name)["QueueUrl"],
@@ -27,6 +29,7 @@ class SqsSubscriberQueue:
                 MessageAttributes={
                     name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
                 },
+                **(fifo if self.ordered else {}),
             )
         except (ClientError, HTTPClientError) as error:
             raise Transient(f"the queue {name} did not take a message: {error}") from error

@@ -13,7 +13,10 @@ def watch_handler(package: str) -> Entry:
 
     def build(deployment: Deployment) -> LambdaHandler:
         watch = Watch(DynamoStore(deployment), deployment.clock)
-        queues = [(each, SqsDeadLetters(deployment, each.subscriber)) for each in job_types(package)]
+        queues = [
+            (each, SqsDeadLetters(deployment, each.subscriber, ordered=each.is_ordered))
+            for each in job_types(package)
+        ]
         return lambda _event, context: watch.run(queues, context.get_remaining_time_in_millis)
 
     return Entry(build)

@@ -10,7 +10,7 @@ from handlers.postroom.storage import Item, Key
 from infra.ops.core.letters import Letter
 from infra.ops.core.target import Target
 
-_OPEN_STATES = ("retrying", "running", "queued")
+_OPEN_STATES = ("retrying", "running", "queued", "parked")
 
 
 @dataclass(frozen=True, order=True)

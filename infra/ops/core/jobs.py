@@ -15,7 +15,7 @@ from handlers.postroom.storage import Item, Key
 from infra.ops.core.errors import Refused
 from infra.ops.core.target import Target
 
-LISTED_STATES = ("dead", "retrying")
+LISTED_STATES = ("dead", "retrying", "parked")
 WATCH_SECONDS = 1.0
 
 
@@ -31,6 +31,12 @@ class JobFacts:
     @property
     def view(self) -> JobView:
         return view_of(self.id, self.row or None, self.marker)
+
+    @property
+    def state(self) -> str:
+        """As an operator sees it: a job that is parked until its turn merely waits for its owner."""
+        is_parked = self.marker is None and self.row.get("state") == "parked"
+        return "parked" if is_parked else self.view.state
 
 
 def listed(target: Target, state: str, subscriber: str | None, limit: int) -> list[JobFacts]:

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from handlers.postroom.aws.subscriber_queue import SqsSubscriberQueue
 from handlers.postroom.errors import NotFound
+from handlers.postroom.jobs import JobType
 from handlers.postroom.outbox import REFUSED, shards
 from handlers.postroom.republish import Republisher, Sent, TooOld
 from handlers.postroom.storage import Item, Key
@@ -40,11 +42,14 @@ def _row(key: Key, item: Item) -> Unpublished:
     return Unpublished(key, str(item.get("event", "")), int(item["bornAt"]) / 1000, refusal)
 
 
+def _queue_of(target: Target, to: JobType[Any]) -> SqsSubscriberQueue:
+    return SqsSubscriberQueue(target.deployment, to.subscriber, to.is_ordered)
+
+
 def republish(target: Target, event_id: str, subscriber: str, *, reopen: bool) -> Sent:
     """Send one event to one subscriber's queue. Raises `Refused` for none, or one older than job rows."""
     around = target.deployment
-    queue_of = partial(SqsSubscriberQueue, around)
-    republisher = Republisher(target.store, queue_of, around.new_id, around.clock)
+    republisher = Republisher(target.store, partial(_queue_of, target), around.new_id, around.clock)
     try:
         return republisher.send(event_id, target.job_type(subscriber), reopen=reopen)
     except (NotFound, TooOld) as reason:

@@ -1,10 +1,15 @@
-"""Dead letters acknowledged for good: the job stays dead, with a note that says who let it rest and why."""
+"""Dead letters acknowledged for good: the job stays dead, with a note that says who let it rest and why.
+
+In a line the events after it go on without it, so its letter goes only once its turn is passed over.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from handlers.postroom.errors import ConditionFailed
+from handlers.postroom import lines
+from handlers.postroom.aws.queue import SqsQueue
+from handlers.postroom.errors import ConditionFailed, Transient
 from handlers.postroom.job_rows import skipped
 from handlers.postroom.records import Record
 from handlers.postroom.watch import Watch
@@ -57,7 +62,7 @@ def skip(target: Target, pair: DeadLetterQueue, which: Filter, text: str, report
     with held(sqs, pair.dead.url) as letters:
         jobs = taken(target, pair, letters, which)
         for number, job in enumerate(jobs):
-            if _is_at_rest(target, job, text):
+            if _is_at_rest(target, job, text) and _is_passed_over(target, pair, job):
                 sqs.delete_message(QueueUrl=pair.dead.url, ReceiptHandle=job.letter.handle)
                 came.done.append(job)
             else:
@@ -78,6 +83,22 @@ def _is_at_rest(target: Target, job: DeadJob, text: str) -> bool:
     except ConditionFailed as refused:
         state = (refused.old or {}).get("state")
         return state in ("completed", "cancelled", "expired")
+    return True
+
+
+def _is_passed_over(target: Target, pair: DeadLetterQueue, job: DeadJob) -> bool:
+    """Whether nothing waits for it: what is parked behind a dead event of a line is sent on its way."""
+    event = job.letter.event
+    if event is None or not job.job_type.is_ordered or job.state in ("completed", "expired"):
+        return True
+    line = lines.Line(pair.subscriber, event.aggregate)
+    queue = SqsQueue(target.deployment, pair.source.url)
+    try:
+        lines.pass_over(line, event.sequence, target.store, queue)
+    except ConditionFailed as refused:
+        return int((refused.old or {}).get("sequence", 0)) > event.sequence
+    except Transient:
+        return False
     return True
 
 

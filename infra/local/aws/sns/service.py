@@ -11,6 +11,7 @@ from infra.local.aws import batch
 from infra.local.aws.errors import AwsError
 from infra.local.aws.region import Region
 from infra.local.aws.sns import ordering
+from infra.local.aws.sns.phones import Phones
 from infra.local.aws.sns.topic import Publication, Subscription, Topic
 from infra.local.aws.sqs import Sqs
 from infra.local.aws.sqs.message import Message, forbidden_character, size
@@ -31,6 +32,7 @@ class Sns:
         self._region = region
         self._sqs = sqs
         self.topics: dict[str, Topic] = {}
+        self.phones = Phones(region)
 
     def topic(self, arn: str) -> Topic:
         """A topic by its ARN or name; NotFound when there is none."""
@@ -79,6 +81,9 @@ class Sns:
         return {}
 
     def publish(self, params: Params) -> Answer:
+        if "PhoneNumber" in params:
+            _check_message(params)
+            return {"MessageId": self.phones.deliver(params["PhoneNumber"], params["Message"])}
         topic = self.topic(params["TopicArn"])
         _check_size([params], topic, "InvalidParameter", "Invalid parameter: Message too long")
         return self._publish_entry(topic, params)
