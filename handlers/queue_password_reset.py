@@ -1,4 +1,4 @@
-"""reset.requested → the link in the customer's mailbox, on a lane of its own, so that nothing bulky is ahead."""
+"""reset.requested → the link in the customer's mailbox, on a lane of its own: nothing bulky is ahead."""
 
 from .postroom.aws.deployment import Deployment
 from .postroom.aws.queue_entry import queue_handler
