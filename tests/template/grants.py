@@ -23,7 +23,10 @@ POLLING = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
 READING = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
 """docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html"""
 
-NAMING = ("TableName", "TopicArn", "QueueUrl", "QueueName", "SourceArn", "Bucket")
+SMS = "SMS"
+"""A phone number has no ARN: the right to send SMS is that to publish to whatever is not a topic."""
+
+NAMING = ("PhoneNumber", "TableName", "TopicArn", "QueueUrl", "QueueName", "SourceArn", "Bucket")
 IN_TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 ACTION_OF = {"PublishBatch": "Publish", "ChangeMessageVisibilityBatch": "ChangeMessageVisibility"}
 
@@ -35,7 +38,7 @@ def granted(template: Template, function: str) -> set[Grant]:
         for policy in template.properties(role)["Policies"]
         for statement in policy["PolicyDocument"]["Statement"]
         for action in as_list(statement["Action"])
-        for named in as_list(statement["Resource"])
+        for named in as_list(statement.get("Resource", SMS))
         for resource in _logical_ids(template, named)
     }
 
@@ -62,6 +65,8 @@ def _polling(template: Template, mapping: Mapping[str, Any]) -> Iterator[Grant]:
 
 def _logical_ids(template: Template, resource: Any) -> list[str]:
     """The resource that is named, or every queue whose name fits a pattern."""
+    if resource == SMS:
+        return [SMS]
     _, of_this_stack, rest = text(resource).partition("${AWS::StackName}")
     if of_this_stack:
         pattern = of_this_stack + rest
@@ -88,7 +93,10 @@ class Usage:
     def of(self, function: str, names: Mapping[str, str]) -> set[Grant]:
         """What a function has asked for; `names` maps physical names to logical ids."""
         by_name = {_last_part(physical): logical for physical, logical in names.items()}
-        return {(action, by_name[_last_part(resource)]) for action, resource in self.calls[function]}
+        return {
+            (action, SMS if resource.startswith("+") else by_name[_last_part(resource)])
+            for action, resource in self.calls[function]
+        }
 
 
 def _last_part(physical: str) -> str:

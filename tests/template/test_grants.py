@@ -3,11 +3,14 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from boto3 import Session
 
 from handlers.postroom.discovery import job_types
+from handlers.postroom.events import utc_text
 from handlers.postroom.outbox import SHARDS
 from infra.checks.template import Template
 from infra.local.aws import LocalAws
@@ -23,9 +26,12 @@ from infra.local.stack import Options, Stack, poll
 from tests.template.conftest import ROOT
 from tests.template.grants import Usage, granted, needed_by_lambda
 
-SUBSCRIBERS = tuple(each.subscriber.title() for each in job_types("handlers"))
-FUNCTIONS = ("Checkout", "Reconcile", "Jobs", "Relay", "Sweep", *SUBSCRIBERS, "Watch")
-NAMED = ("ShopTable", "JobsTable", "EventsTopic", "InvoiceBucket")
+JOB_TYPES = job_types("handlers")
+SUBSCRIBERS = {"".join(map(str.title, each.subscriber.split("-"))): each for each in JOB_TYPES}
+"""By what their resources' logical ids begin with."""
+DESKS = ("Checkout", "Jobs", "Signup", "Shipping", "Wallet", "PasswordResets", "Online")
+FUNCTIONS = (*DESKS, "Reconcile", "Relay", "Sweep", *SUBSCRIBERS, "Watch")
+NAMED = ("ShopTable", "JobsTable", "EventsTopic", "OrderedEventsTopic", "InvoiceBucket")
 A_WHILE_SECONDS = 61
 A_REQUEST_IS_OVER_SECONDS = 3_600
 MORE_THAN_SHARDS = SHARDS + 1
@@ -54,6 +60,28 @@ class Day:
         answer = self.stack.call("POST", "/checkout", headers, json.dumps(cart("ada@example.com")))
         assert self.stack.call("DELETE", answer.headers["location"]).status == 202
 
+    def post(self, path: str, body: Any = None) -> Any:
+        """A request with a key of its own, of whatever outcome."""
+        headers = {"idempotency-key": self._next("key"), "content-type": "application/json"}
+        return self.stack.call("POST", path, headers, json.dumps(body or {}))
+
+    def visit(self) -> None:
+        """What customers do beside placing orders."""
+        self.post("/signup", {"name": "Ada", "email": "ada@example.com"})
+        self.post("/password-resets")
+        self.post(f"/password-resets/{'a' * 26}-{'b' * 52}/use")
+        self.post("/wallet/credits", {"amount": 100})
+        self.post("/wallet/charges", {"amount": 50})
+        self.post("/wallet/refunds", {"charge": self.events})
+        self.post("/online")
+        self.stack.call("GET", "/online")
+
+    def ship(self) -> None:
+        headers = {"idempotency-key": self._next("key"), "content-type": "application/json"}
+        answer = self.stack.call("POST", "/checkout", headers, json.dumps(cart("ada@example.com")))
+        order = answer.headers["location"].removeprefix("/jobs/order-").removesuffix("-paid")
+        self.post(f"/orders/{order}/ship", {"phone": "+2348012345678"})
+
     def list_dead_jobs(self) -> None:
         for limit in (1, 20):
             cursor = ""
@@ -65,14 +93,30 @@ class Day:
 
     def publish_bad_payloads(self, count: int) -> None:
         for _ in range(count):
-            aggregate = self._next("order")
-            envelope = {"id": f"{aggregate}-paid", "type": "order.paid", "version": 1, "sequence": 1}
-            rest = {"aggregate": aggregate, "time": "2025-06-15T12:00:00Z", "owner": "alice", "data": {}}
-            self.session.client("sns").publish(
-                TopicArn=self.stack.ref("EventsTopic"),
-                Message=json.dumps({**envelope, **rest}),
-                MessageAttributes={"type": {"DataType": "String", "StringValue": "order.paid"}},
-            )
+            for kind in ("order.paid", "order.shipped", "customer.signed_up", "reset.requested"):
+                self._publish("EventsTopic", kind, self._envelope(kind))
+            credit = self._envelope("account.credited")
+            self._publish("OrderedEventsTopic", "account.credited", credit, **self._in_a_group())
+
+    def move_out_of_order(self) -> None:
+        """Two movements, the second first."""
+        account = self._next("account")
+        data = {"accountId": account, "amount": 1, "balance": 1, "currency": "NGN"}
+        for number in (3, 2, 1):
+            text = self._envelope("account.credited", account, number, data)
+            self._publish("OrderedEventsTopic", "account.credited", text, **self._in_a_group())
+            self.run_until_idle()
+
+    def _publish(self, topic: str, kind: str, text: str, **more: Any) -> None:
+        self.session.client("sns").publish(
+            TopicArn=self.stack.ref(topic),
+            Message=text,
+            MessageAttributes={"type": {"DataType": "String", "StringValue": kind}},
+            **more,
+        )
+
+    def _in_a_group(self) -> dict[str, str]:
+        return {"MessageGroupId": "group", "MessageDeduplicationId": self._next("message")}
 
     def write_unreadable_event(self) -> None:
         item = {"pk": {"S": self._next("order")}, "sk": {"S": "entity"}, "event": {"S": "{"}}
@@ -95,10 +139,14 @@ class Day:
 
     def leave_dead_letters(self, count: int) -> None:
         """As workers leave them that crash every time: nothing else tells of their jobs."""
-        for subscriber in SUBSCRIBERS:
+        for subscriber in (*SUBSCRIBERS, *OF_THE_SHOP):
             for _ in range(count):
                 self.stack.aws.session().client("sqs").send_message(
-                    QueueUrl=self.stack.ref(f"{subscriber}DeadLetterQueue"), MessageBody=self._envelope()
+                    QueueUrl=self.stack.ref(f"{subscriber}DeadLetterQueue"),
+                    MessageBody=self._envelope(
+                        "account.credited" if subscriber == "Statement" else "order.paid"
+                    ),
+                    **(self._in_a_group() if subscriber == "Statement" else {}),
                 )
 
     def run_until_idle(self) -> None:
@@ -109,11 +157,17 @@ class Day:
         queues = [name for name, _ in template.queues()]
         return {self.stack.ref(name): name for name in (*NAMED, *queues)}
 
-    def _envelope(self) -> str:
-        aggregate = self._next("order")
-        envelope = {"id": f"{aggregate}-paid", "type": "order.paid", "version": 1, "sequence": 1}
-        rest = {"aggregate": aggregate, "time": "2025-06-15T12:00:00Z", "owner": "alice", "data": {}}
+    def _envelope(self, kind: str, aggregate: str = "", sequence: int = 1, data: Any = None) -> str:
+        """An event of that type; without data a bad one."""
+        noun, _, verb = kind.partition(".")
+        aggregate = aggregate or self._next(noun)
+        number = f".{sequence}" if noun == "account" else ""
+        envelope = {"id": f"{aggregate}-{verb}{number}", "type": kind, "version": 1, "sequence": sequence}
+        rest = {"aggregate": aggregate, "time": self._now(), "owner": "alice", "data": data or {}}
         return json.dumps({**envelope, **rest})
+
+    def _now(self) -> str:
+        return utc_text(datetime.fromtimestamp(self.clock.now(), UTC))
 
     def _next(self, kind: str) -> str:
         self.events += 1
@@ -146,6 +200,11 @@ def live_through(day: Day) -> None:
         day.publish_bad_payloads(count)
         day.run_until_idle()
         _be_late(day, count)
+        for _ in range(count):
+            day.visit()
+            day.ship()
+        day.run_until_idle()
+    day.move_out_of_order()
     for count in (1, MORE_THAN_SHARDS):
         _miss_the_relay(day, count)
     day.cancel()
@@ -171,6 +230,7 @@ def _be_late(day: Day, orders: int) -> None:
 
 def _miss_the_relay(day: Day, orders: int) -> None:
     day.place_orders(orders)
+    day.visit()
     day.wait()
     day.sweep()
     day.run_until_idle()
