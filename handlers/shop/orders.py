@@ -16,7 +16,7 @@ KIND = "order"
 
 
 class OrderPaid(Fact):
-    """`amount` is in the minor unit of `currency`."""
+    """`amount` is in the minor unit of `currency`. Another member would be another version."""
 
     order_id: Id
     customer_id: Caller
