@@ -52,7 +52,8 @@ def listed(target: Target, state: str, subscriber: str | None, limit: int) -> li
 def of_event(target: Target, named: str) -> list[JobFacts]:
     """The jobs of an event, or the one job, by id. Raises `Refused` when there is none."""
     event_id, _, subscriber = named.partition(":")
-    wanted = [each for each in target.job_types if subscriber in ("", each.subscriber)]
+    concerned = [each for each in target.job_types if each.on.type_of(event_id)]
+    wanted = [each for each in concerned if subscriber in ("", each.subscriber)]
     keys = [key for each in wanted for key in _keys(each, event_id)]
     found = target.store.read(dict.fromkeys(keys)) if keys else {}
     if not any(key in found for key in keys):
