@@ -108,7 +108,8 @@ class Day:
             self.run_until_idle()
 
     def _publish(self, topic: str, kind: str, text: str, **more: Any) -> None:
-        self.session.client("sns").publish(
+        sns: Any = self.session.client("sns")
+        sns.publish(
             TopicArn=self.stack.ref(topic),
             Message=text,
             MessageAttributes={"type": {"DataType": "String", "StringValue": kind}},
@@ -139,9 +140,10 @@ class Day:
 
     def leave_dead_letters(self, count: int) -> None:
         """As workers leave them that crash every time: nothing else tells of their jobs."""
+        sqs: Any = self.stack.aws.session().client("sqs")
         for subscriber in (*SUBSCRIBERS, *OF_THE_SHOP):
             for _ in range(count):
-                self.stack.aws.session().client("sqs").send_message(
+                sqs.send_message(
                     QueueUrl=self.stack.ref(f"{subscriber}DeadLetterQueue"),
                     MessageBody=self._envelope(
                         "account.credited" if subscriber == "Statement" else "order.paid"
