@@ -92,11 +92,10 @@ class Day:
                 cursor = following and f"&cursor={following}"
 
     def publish_bad_payloads(self, count: int) -> None:
-        for _ in range(count):
-            for kind in ("order.paid", "order.shipped", "customer.signed_up", "reset.requested"):
-                self._publish("EventsTopic", kind, self._envelope(kind))
-            credit = self._envelope("account.credited")
-            self._publish("OrderedEventsTopic", "account.credited", credit, **self._in_a_group())
+        for kind in sorted({kind for each in JOB_TYPES for kind in each.on.names}):
+            is_ordered = any(each.is_ordered for each in JOB_TYPES if kind in each.on.names)
+            for _ in range(count):
+                self._publish(kind, self._envelope(kind), is_ordered)
 
     def move_out_of_order(self) -> None:
         """Two movements, the second first."""
@@ -104,16 +103,16 @@ class Day:
         data = {"accountId": account, "amount": 1, "balance": 1, "currency": "NGN"}
         for number in (3, 2, 1):
             text = self._envelope("account.credited", account, number, data)
-            self._publish("OrderedEventsTopic", "account.credited", text, **self._in_a_group())
+            self._publish("account.credited", text, True)
             self.run_until_idle()
 
-    def _publish(self, topic: str, kind: str, text: str, **more: Any) -> None:
+    def _publish(self, kind: str, text: str, is_ordered: bool) -> None:
         sns: Any = self.session.client("sns")
         sns.publish(
-            TopicArn=self.stack.ref(topic),
+            TopicArn=self.stack.ref("OrderedEventsTopic" if is_ordered else "EventsTopic"),
             Message=text,
             MessageAttributes={"type": {"DataType": "String", "StringValue": kind}},
-            **more,
+            **(self._in_a_group() if is_ordered else {}),
         )
 
     def _in_a_group(self) -> dict[str, str]:
@@ -141,14 +140,13 @@ class Day:
     def leave_dead_letters(self, count: int) -> None:
         """As workers leave them that crash every time: nothing else tells of their jobs."""
         sqs: Any = self.stack.aws.session().client("sqs")
-        for subscriber in (*SUBSCRIBERS, *OF_THE_SHOP):
+        for subscriber, job_type in SUBSCRIBERS.items():
+            kind = min(job_type.on.names)
             for _ in range(count):
                 sqs.send_message(
                     QueueUrl=self.stack.ref(f"{subscriber}DeadLetterQueue"),
-                    MessageBody=self._envelope(
-                        "account.credited" if subscriber == "Statement" else "order.paid"
-                    ),
-                    **(self._in_a_group() if subscriber == "Statement" else {}),
+                    MessageBody=self._envelope(kind),
+                    **(self._in_a_group() if job_type.is_ordered else {}),
                 )
 
     def run_until_idle(self) -> None:
