@@ -125,7 +125,7 @@ def bill(orders: int) -> int:
     """Print both bills. Returns the exit code."""
     steps = measure(orders)
     compared = [step for step in steps if is_compared(step)]
-    others = [step for step in steps if not is_compared(step)]
+    others = [step for step in steps if step.calls and not is_compared(step)]
     what = "One order" if orders == 1 else f"{orders} orders at once; units are per order"
     table = _table(f"{what}, measured on the model")
     _add(table, compared, orders, "total")

@@ -112,7 +112,7 @@ def test_a_failing_loyalty_retries_alone(open_shop: OpenShop) -> None:
 
 
 def test_the_filter_sends_a_subscriber_its_own_event_types_only(shop: Shop) -> None:
-    shop.publish(shop.event(1001).to_json(), kind="order.shipped")
+    shop.publish(shop.event(1001).to_json(), kind="order.lost")
 
     shop.settle()
 
