@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   python -m infra.local demo                    an order, an outage, a poison message and a duplicate
   python -m infra.local load --orders 1000      orders per second, with real and with stub providers
   python -m infra.local chaos --orders 200      kill functions again and again, and count what came of it
+  python -m infra.local outage                  3,000 receipts and a mail provider that is down for an hour
   python -m infra.local bill --orders 10        what ten orders cost that come in together
 """
 
@@ -42,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(
-        title="commands", required=True, metavar="up | demo | load | chaos | bill"
+        title="commands", required=True, metavar="up | demo | load | chaos | outage | bill"
     )
     _add_up(commands)
     demo = commands.add_parser(
@@ -56,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     chaos = commands.add_parser("chaos", help="kill isolated functions while orders are in flight")
     chaos.add_argument("--orders", type=int, default=200, help="orders in flight (default %(default)s)")
     chaos.set_defaults(run=_chaos)
+    outage = commands.add_parser("outage", help="receipts that pile up in an outage, with jitter and without")
+    outage.add_argument("--orders", type=int, default=3000, help="orders in it (default %(default)s)")
+    outage.set_defaults(run=_outage)
     bill = commands.add_parser("bill", help="what an order costs: AWS calls and request units, step by step")
     bill.add_argument("--orders", type=int, default=1, help="orders placed at once (default %(default)s)")
     bill.set_defaults(run=_bill)
@@ -107,6 +111,12 @@ def _chaos(parsed: argparse.Namespace) -> int:
     from infra.local.chaos import chaos
 
     return chaos(parsed.orders)
+
+
+def _outage(parsed: argparse.Namespace) -> int:
+    from infra.local.outage import outage
+
+    return outage(parsed.orders)
 
 
 def _bill(parsed: argparse.Namespace) -> int:

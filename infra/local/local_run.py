@@ -148,6 +148,8 @@ class LocalRun:
         options = Options(
             changes=self.options.changes,
             shortcut=True,
+            # An isolated function is killed when its time is over, as on Lambda.
+            heartbeat=not self.options.isolated,
             parameters=parameters,
             observers=self.options.observers,
             runner=self._given_runner or self._runner(aws_url),

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from infra.local.batch_answers import MalformedAnswerError, failed_items
 from infra.local.filters import Predicate, any_of
 from infra.local.functions import Function, Invocation
+from infra.local.heartbeat import Holding, not_holding
 
 RECEIVE_LIMIT = 10
 DEFAULT_CONCURRENCY = 5
@@ -76,6 +77,7 @@ class QueueMapping:
         region: str,
         stopping: threading.Event,
         wait: Callable[[float], object] = lambda _: None,
+        holding: Holding = not_holding,
     ) -> None:
         self.name = name
         self.function = function
@@ -84,6 +86,7 @@ class QueueMapping:
         self._region = region
         self._stopping = stopping
         self._wait = wait
+        self._holding = holding
         if queue.is_fifo and (settings.batch_size > RECEIVE_LIMIT or settings.window):
             # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html
             raise ValueError(
@@ -114,7 +117,8 @@ class QueueMapping:
             self._queue.give_back([message.receipt_handle for message in batch])
             return 0
         if batch:
-            invocation = self.function.invoke({"Records": [self._record(message) for message in batch]})
+            with self._holding([message.receipt_handle for message in batch]):
+                invocation = self.function.invoke({"Records": [self._record(message) for message in batch]})
             self._settle(batch, invocation)
         return len(batch)
 

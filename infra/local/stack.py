@@ -18,6 +18,7 @@ from infra.expand import expand, parameter_values, parse
 from infra.local.aws import LocalAws, shortcut
 from infra.local.deploy import Deployment
 from infra.local.functions import Function, FunctionSettings, InProcess, Invocation, Observer, Runner
+from infra.local.heartbeat import Heartbeat, Holding, not_holding
 from infra.local.http_api import HttpApi
 from infra.local.http_messages import HttpAnswer, HttpRequest
 from infra.local.resources import Account
@@ -57,7 +58,8 @@ class Options:
     """How a stack is run.
 
     `overrides` replace variables of functions that declare them; `changes` replace properties of resources,
-    by logical id; `shortcut` answers DynamoDB calls without their way over the wire.
+    by logical id; `shortcut` answers the busiest calls without their way over the wire;
+    `heartbeat` keeps messages from coming back while their function runs, which the Lambda service does not.
     """
 
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -67,6 +69,7 @@ class Options:
     runner: RunnerFactory = in_process
     seed: int = 0
     shortcut: bool = False
+    heartbeat: bool = False
 
 
 def _unsigned(session: Session) -> Session:
@@ -89,6 +92,7 @@ class Stack:
         self._session = _unsigned(aws.session())
         if options.shortcut:
             shortcut.take(self._session, aws)
+        self._heartbeat = Heartbeat(aws.region) if options.heartbeat else None
         self.deployed = Deployment(
             template, parameters, Account(self._session, aws.region.account, aws.region.name, self.now)
         )
@@ -156,7 +160,8 @@ class Stack:
 
     @property
     def pollables(self) -> Sequence[Pollable]:
-        return [*self.mappings, *self.schedules, self._elsewhere]
+        beating = [self._heartbeat] if self._heartbeat else []
+        return [*beating, *self.mappings, *self.schedules, self._elsewhere]
 
     def settle(self) -> int:
         """Poll everything until nothing moves at this instant. Returns the records handed to functions."""
@@ -217,7 +222,11 @@ class Stack:
             clock=self.now,
             stopping=self.stopping,
             wait=self._wait,
+            holding=self._holding,
         )
+
+    def _holding(self, arn: str) -> Holding:
+        return self._heartbeat.holding(self.aws.sqs.queue(arn)) if self._heartbeat else not_holding
 
     def _wait(self, seconds: float) -> None:
         condition = self.aws.region.changed

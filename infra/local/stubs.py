@@ -18,7 +18,7 @@ from handlers.postroom.errors import Permanent, ProviderError, Transient
 from handlers.postroom.http import Respond
 from handlers.postroom.jobs import CallJob
 from handlers.shop.checkout import checkout
-from handlers.shop.ports import CardDeclined, Charge, ChargeBook, ChargePage, Mail, PastCharge
+from handlers.shop.ports import CardDeclined, Charge, ChargeBook, ChargePage, Mail, Mailer, PastCharge
 from handlers.shop.reconcile import Reconciliation
 from infra.local.functions import FunctionSettings, InProcess, Runner
 from infra.local.providers.cards import CardGateway
@@ -29,7 +29,7 @@ from infra.local.stack import RunnerFactory
 SOURCE = "stub"
 
 
-def _calls(subscriber: str) -> CallJob[Any, Any]:
+def calling(subscriber: str) -> CallJob[Any, Any]:
     """The job type of a subscriber that calls a provider."""
     found = next(each for each in job_types("handlers") if each.subscriber == subscriber)
     assert isinstance(found, CallJob)
@@ -101,8 +101,11 @@ def reconcile_entry(book: ChargeBook) -> Entry:
     return Entry(build)
 
 
-def stub_runner(mailer: StubMailer, cards: StubCards) -> RunnerFactory:
-    """Return how functions are run when those that call providers get these."""
+def stub_runner(mailer: Mailer, cards: StubCards, receipts: CallJob[Any, Any] | None = None) -> RunnerFactory:
+    """Return how functions are run when those that call providers get these.
+
+    `receipts` takes the place of the job type of that name.
+    """
 
     def accept(deployment: Deployment) -> Respond:
         return Acceptance(
@@ -114,8 +117,10 @@ def stub_runner(mailer: StubMailer, cards: StubCards) -> RunnerFactory:
     entries: Mapping[str, Entry] = {
         "handlers.api_checkout.handler": http_entry(accept),
         "handlers.schedule_reconcile.handler": reconcile_entry(cards),
-        "handlers.queue_receipts.handler": queue_handler(_calls("receipts"), provider=lambda _: mailer),
-        "handlers.queue_welcome.handler": queue_handler(_calls("welcome"), provider=lambda _: mailer),
+        "handlers.queue_receipts.handler": queue_handler(
+            receipts or calling("receipts"), provider=lambda _: mailer
+        ),
+        "handlers.queue_welcome.handler": queue_handler(calling("welcome"), provider=lambda _: mailer),
     }
 
     def runner(settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:

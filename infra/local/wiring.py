@@ -13,6 +13,7 @@ from infra.local.aws.scheduler import Scheduler
 from infra.local.deploy import Deployment
 from infra.local.discards import Discard
 from infra.local.functions import Function, FunctionSettings
+from infra.local.heartbeat import Holding, not_holding
 from infra.local.http_api import HttpApi
 from infra.local.intrinsics import TemplateError
 from infra.local.queue_mapping import DEFAULT_CONCURRENCY, Queue, QueueMapping, QueueMappingSettings
@@ -29,7 +30,7 @@ Mapped = QueueMapping | StreamMapping
 
 @dataclass(frozen=True)
 class Sources:
-    """Where mappings read from, by ARN, and where they send what they give up."""
+    """Where mappings read from, by ARN, how they hold messages, and where they send what they give up."""
 
     queue: Callable[[str], Queue]
     stream: Callable[[str], Stream]
@@ -37,6 +38,7 @@ class Sources:
     clock: Callable[[], float]
     stopping: threading.Event
     wait: Callable[[float], object]
+    holding: Callable[[str], Holding] = lambda _arn: not_holding
 
 
 def function_settings(deployed: Deployment) -> list[FunctionSettings]:
@@ -85,6 +87,7 @@ def _mapping(
         deployed.account.region,
         sources.stopping,
         sources.wait,
+        sources.holding(arn),
     )
 
 

@@ -77,7 +77,14 @@ def _changed(template: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
 class Shop(Facts):
     """One deployed shop. Times are in seconds since it opened (`t`)."""
 
-    def __init__(self, changes: Changes | None = None, opened: float = OPENED, **entries: Entry) -> None:
+    def __init__(
+        self,
+        changes: Changes | None = None,
+        opened: float = OPENED,
+        *,
+        heartbeat: bool = False,
+        **entries: Entry,
+    ) -> None:
         """`opened` is epoch seconds. `entries` take the place of subscribers' own, by name (`receipts`)."""
         self.clock = ManualClock(opened)
         self.opened = opened
@@ -98,7 +105,9 @@ class Shop(Facts):
             **{f"handlers.queue_{name}.handler": entry for name, entry in entries.items()},
         }
         template, values = _expanded()
-        options = Options(parameters=PARAMETERS, runner=self._runner, observers=[self._observe])
+        options = Options(
+            parameters=PARAMETERS, runner=self._runner, observers=[self._observe], heartbeat=heartbeat
+        )
         self.stack = Stack(_changed(template, changes or {}), values, self.aws, options)
         tables = {"SHOP_TABLE": self.stack.ref("ShopTable"), "JOBS_TABLE": self.stack.ref("JobsTable")}
         self.own = replace(self._surroundings(), environ=tables, _clients=self._clients)

@@ -1,11 +1,13 @@
 """At-least-once: only an ack removes a job, and the effect is there once all the same."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from handlers.postroom.aws.entry import Entry
 from tests.path.conftest import OpenShop
+from tests.path.mailer import Killed
 from tests.path.naive import naive
 from tests.path.shop import Shop
 
@@ -93,6 +95,70 @@ def test_a_job_of_45_s_under_a_visibility_of_30_s_runs_twice_and_takes_effect_on
     assert list(shop.mailer.mails) == ["order-1001-paid:receipts"]
     assert shop.outcomes("receipts") == ["completed", "duplicate"]
     assert shop.ended_at("order-1001-paid", "receipts") == 30.0
+
+
+def slowly(shop: Shop, seconds: int) -> Callable[[], None]:
+    """A handler that takes so long, while everything else goes on beside it."""
+
+    def take_its_time() -> None:
+        for _ in range(seconds):
+            shop.clock.advance(1)
+            shop.stack.settle()
+
+    return take_its_time
+
+
+SLOW = {"ReceiptsQueue": LEASE, "ReceiptsFunction": {"Timeout": 60}}
+
+
+@pytest.mark.parametrize(
+    ("heartbeat", "runs"), [(False, [(0.0, [1]), (30.0, [2])]), (True, [(0.0, [1])])], ids=["without", "with"]
+)
+def test_with_a_heartbeat_a_job_of_45_s_under_a_visibility_of_30_s_runs_once(
+    open_shop: OpenShop, heartbeat: bool, runs: list[tuple[float, list[int]]]
+) -> None:
+    shop = open_shop(SLOW, heartbeat=heartbeat)
+    shop.mailer.on_sending.append(slowly(shop, 45))
+    shop.order(1001)
+
+    shop.run_until_idle()
+
+    assert sorted(shop.handed_out("ReceiptsFunction")) == runs
+    assert list(shop.mailer.mails) == ["order-1001-paid:receipts"]
+    assert shop.states("order-1001-paid")["receipts"] == "completed"
+    assert shop.waiting("ReceiptsQueue") == 0
+
+
+def test_a_naive_job_runs_once_with_a_heartbeat(open_shop: OpenShop) -> None:
+    sent: list[str] = []
+    shops: list[Shop] = []
+
+    def slow(_deployment: Any, event: dict[str, Any]) -> None:
+        sent.append(event["id"])
+        slowly(shops[0], 45)()
+
+    shops.append(open_shop(SLOW, heartbeat=True, receipts=naive(slow)))
+    shops[0].order(1001)
+    shops[0].run_until_idle()
+
+    assert sent == ["order-1001-paid"]
+
+
+def test_a_heartbeat_ends_with_its_worker(open_shop: OpenShop) -> None:
+    """At 29 s the worker dies; its lease had last been renewed at 15 s."""
+    shop = open_shop(SLOW, heartbeat=True)
+    shop.expects(CRASH)
+
+    def die_slowly() -> None:
+        slowly(shop, 29)()
+        raise Killed
+
+    shop.mailer.on_sending.append(die_slowly)
+    shop.order(1001)
+
+    shop.run_until_idle()
+
+    assert shop.handed_out("ReceiptsFunction") == [(0.0, [1]), (45.0, [2])]
 
 
 def test_a_slow_naive_job_takes_effect_twice(open_shop: OpenShop) -> None:

@@ -40,6 +40,11 @@ def answer(aws: LocalAws, request: Request) -> Answer:
     return Answer(200, _headers(), json.dumps(result).encode())
 
 
+def shown_code(service: str, error: AwsError) -> str:
+    """The error's code as SDKs show it."""
+    return _OLD_NAMES.get(error.code, error.code) if service == "sqs" else error.code
+
+
 def _error(service: str, error: AwsError) -> Answer:
     body = {"__type": f"com.amazonaws.{service}#{error.code}", "message": error.message, **error.fields}
     if error.code == "TransactionCanceledException":
@@ -47,7 +52,7 @@ def _error(service: str, error: AwsError) -> Answer:
     headers = _headers()
     if service == "sqs":
         fault = "Receiver" if error.status >= 500 else "Sender"
-        headers["x-amzn-query-error"] = f"{_OLD_NAMES.get(error.code, error.code)};{fault}"
+        headers["x-amzn-query-error"] = f"{shown_code(service, error)};{fault}"
     return Answer(error.status, headers, json.dumps(body).encode())
 
 

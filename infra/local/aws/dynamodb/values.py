@@ -112,13 +112,13 @@ def item_size(item: Mapping[str, Value]) -> int:
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
     """
-    return sum(len(name.encode()) + size(value) for name, value in item.items())
+    return sum(_text_size(name) + size(value) for name, value in item.items())
 
 
 def size(value: Value) -> int:
     ((kind, content),) = value.items()
     if kind == "S":
-        return len(content.encode())
+        return _text_size(content)
     if kind == "N":
         return _number_size(content)
     if kind == "B":
@@ -126,9 +126,9 @@ def size(value: Value) -> int:
     if kind in _SETS:
         return sum(size({kind[0]: element}) for element in content)
     if kind == "L":
-        return 3 + sum(1 + size(element) for element in content)
+        return 3 + len(content) + sum(map(size, content))
     if kind == "M":
-        return 3 + sum(1 + len(name.encode()) + size(element) for name, element in content.items())
+        return 3 + len(content) + item_size(content)
     return 1
 
 
@@ -137,6 +137,10 @@ def _exactly(operation: Callable[[Decimal, Decimal], Decimal], left: Decimal, ri
         return operation(left, right)
     except decimal.Inexact as error:
         raise invalid("Attempting to store more than 38 significant digits in a Number") from error
+
+
+def _text_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def _number_size(text: str) -> int:

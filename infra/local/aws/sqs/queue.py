@@ -7,7 +7,7 @@ import dataclasses
 import heapq
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from infra.local.aws.errors import AwsError
 from infra.local.aws.line import Line
@@ -35,6 +35,13 @@ class Order(Protocol):
     def first_due(self, now_ms: int) -> Message | None: ...
 
     def next_due_ms(self, now_ms: int) -> int | None: ...
+
+
+class Lease(NamedTuple):
+    """When a message was received, and when it becomes claimable again; epoch milliseconds."""
+
+    since_ms: int
+    until_ms: int
 
 
 class Queue:
@@ -133,6 +140,11 @@ class Queue:
             )
         self._line.place(message, now + seconds * MILLISECONDS)
         self._region.changed.notify_all()
+
+    def lease(self, handle: str) -> Lease | None:
+        """The lease that a handle stands for; None when it was replaced or the message is gone."""
+        message = self._received_as(handle)
+        return None if message is None else Lease(message.leased_ms, message.due_ms)
 
     def next_due_ms(self) -> int | None:
         """When a delayed or leased message next becomes claimable; milliseconds since the epoch."""
