@@ -282,3 +282,22 @@ def test_a_policy_that_is_not_modelled_is_refused_and_not_guessed_at(model: Mode
 
     with refused("InvalidAttributeValue"):
         sqs.set_queue_attributes(QueueUrl=queue, Attributes={"Policy": policy})
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        pytest.param("{own}", id="LOCAL-1-as-the-model-told-it"),
+        pytest.param("http://localhost:4566/123456789012/work", id="LOCAL-1-of-another-host"),
+        pytest.param("http://host.docker.internal:8701/queue/work", id="LOCAL-1-as-a-container-sees-it"),
+    ],
+)
+def test_a_queue_is_reached_at_the_clients_endpoint_whatever_host_its_url_names(
+    client: Callable[[str], Any], address: str
+) -> None:
+    sqs = client("sqs")
+    own = create_queue(sqs, "work")
+
+    sqs.send_message(QueueUrl=address.format(own=own), MessageBody="hello")
+
+    assert sqs.receive_message(QueueUrl=own)["Messages"][0]["Body"] == "hello"

@@ -74,6 +74,7 @@ def test_the_sweep_run_by_run_fails_and_marks_nothing_publishes_1_publishes_0(sh
 
 
 def test_an_order_and_its_event_are_one_write(shop: Shop) -> None:
+    """STREAM-4: there is no second call that could fail."""
     with shop.aws.metered() as calls:
         shop.checkout()
 
@@ -83,6 +84,7 @@ def test_an_order_and_its_event_are_one_write(shop: Shop) -> None:
 
 
 def test_an_order_that_is_not_written_has_no_event_and_one_that_is_has_one(shop: Shop) -> None:
+    """STREAM-4."""
     shop.expects("request.unavailable")
     for _ in range(3):
         shop.aws.switches.throttle("dynamodb", "PutItem")

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import Transient
 from ..outbox import message_group
@@ -69,7 +69,15 @@ class SqsQueue:
                 MessageBody=body,
                 MessageGroupId=message_group(group),
                 MessageDeduplicationId=self._deployment.new_id(),
-                MessageAttributes={"publication": {"DataType": "String", "StringValue": publication}},
+                MessageAttributes=_attributes(publication),
             )
         except (ClientError, HTTPClientError) as error:
             raise Transient(f"the queue did not take a message back: {error}") from error
+
+
+def _attributes(publication: str) -> dict[str, Any]:
+    """What a person has sent by hand comes without; and SQS refuses an attribute with an empty value.
+
+    docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_MessageAttributeValue.html
+    """
+    return {"publication": {"DataType": "String", "StringValue": publication}} if publication else {}
