@@ -57,8 +57,7 @@ def test_a_message_without_a_publication_goes_back_without_one(publication: str)
     """SQS refuses an attribute with an empty value."""
     aws = LocalAws(ManualClock(NOW.timestamp()))
     sqs = aws.session().client("sqs")
-    fifo = {"FifoQueue": "true"}
-    url = sqs.create_queue(QueueName="work.fifo", Attributes=fifo)["QueueUrl"]
+    url = sqs.create_queue(QueueName="work.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
     deployment = Deployment({"QUEUE_URL": url}, aws.session(), new_id=lambda: "copy-1")
 
     SqsQueue(deployment).send_again("{}", "parcel-1", publication)
