@@ -61,7 +61,7 @@ In the template, but not run: {", ".join(left_out)}.
   Invoices {run.urls.api}/invoices
   Queues   {run.urls.api}/queues     (an overview of everything: {run.urls.api}/)
   AWS      {run.urls.aws}     aws --endpoint-url {run.urls.aws} sqs get-queue-url --queue-name RelayFailures
-  Outage   curl {run.urls.api}/_control/mail/outage -d '{{"seconds": 20}}'     (or cards; DELETE ends it)
+  Outage   curl {run.urls.api}/_control/mail/outage -d '{{"seconds": 20}}'     (or cards, sms; DELETE ends it)
 
 A token for {CALLER}, valid for a day:
   TOKEN={token}

@@ -309,3 +309,14 @@ def test_what_xml_cannot_hold_is_refused(topic: Topic, message: str) -> None:
 def test_a_topic_that_does_not_exist_is_told(topic: Topic, call: Callable[[Topic], Any]) -> None:
     with refused("NotFound"):
         call(topic)
+
+
+def test_an_sms_needs_no_topic_and_a_repeat_is_another(topic: Topic) -> None:
+    first, second = (topic.sns.publish(PhoneNumber="+2348012345678", Message="hello") for _ in range(2))
+
+    assert first["MessageId"] != second["MessageId"]
+
+
+def test_what_is_no_number_gets_no_sms(topic: Topic) -> None:
+    with refused("InvalidParameter"):
+        topic.sns.publish(PhoneNumber="080-1", Message="hello")
