@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help up demo redrive-demo test faults load outage bill check format build validate events requirements clean
+.PHONY: help up demo redrive-demo test faults load blast outage bill check format build validate events requirements clean
 
 # Any Python from 3.11 on will do. A name can be there and not work (pyenv's shims), so each one is tried.
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
@@ -34,6 +34,9 @@ load: .venv/local ## Place 5,000 orders from 8 clients, and print orders per sec
 
 outage: .venv/local ## Watch 3,000 receipts live through an hour without mail (a minute or two)
 	@$(BIN)/python -m infra.local outage
+
+blast: .venv/local ## Send a campaign to 50,000 with orders among it, and print both lanes' latencies
+	@$(BIN)/python -m infra.local blast
 
 bill: .venv/local ## Print what an order costs: AWS calls and write units, step by step
 	@$(BIN)/python -m infra.local bill

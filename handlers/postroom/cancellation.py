@@ -5,13 +5,15 @@ of the two wins. Whether a call is under way, or a write that is its own marker,
 job is asked to stop. Its next delivery ends it unrun; a run that is under way may still complete it.
 
 A job that takes its events in order is not cancelled: what follows would wait for it for ever.
+
+A fan-out is stopped as a whole: neither a further step nor a message that waits is worked on after that.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import job_rows, strict_json
+from . import fanout, job_rows, strict_json
 from .errors import ConditionFailed
 from .http import Answer, Request
 from .intake import is_looked_up_always
@@ -39,28 +41,31 @@ class Cancellation:
         Raises `Problem`: 404 as for a GET, 409 when nothing of it could be cancelled any more.
         """
         before = facts_asked_for(request, self.store, self.job_types)
+        if before.progress:
+            self._try(fanout.stopped(before.event_key, self.clock()))
         for job in before.jobs:
             if job.view.state in STOPPABLE and not job.job_type.is_ordered:
-                self._stop(job, before.event_id, request.caller)
+                self._try(_stopping(job, request.caller, self.clock()))
         after = facts_asked_for(request, self.store, self.job_types)
-        return _answer(after, [view.state for _, view in after.jobs])
+        return _answer(after)
 
-    def _stop(self, job: SeenJob, event_id: str, owner: str) -> None:
+    def _try(self, update: Update) -> None:
         try:
-            self.store.write(_stopping(job.job_type, event_id, owner, self.clock()))
+            self.store.write(update)
         except ConditionFailed:
             # it has ended or started meanwhile: what the row says then is the answer
             return
 
 
-def _stopping(job_type: JobType[Any], event_id: str, owner: str, now: float) -> Update:
-    stop = job_rows.cancelling if is_looked_up_always(job_type) else job_rows.cancelled
-    return stop(job_type.row_key(event_id), owner, now)
+def _stopping(job: SeenJob, owner: str, now: float) -> Update:
+    stop = job_rows.cancelling if is_looked_up_always(job.job_type) else job_rows.cancelled
+    return stop(job.job_type.row_key(job.event_id), owner, now)
 
 
-def _answer(facts: Facts, states: Sequence[str]) -> Answer:
+def _answer(facts: Facts) -> Answer:
     document = facts.document
-    if not {CANCELLED, CANCELLING} & set(states):
+    states = {document["state"], *(job.view.state for job in facts.jobs)}
+    if states.isdisjoint({CANCELLED, CANCELLING}):
         raise Problem(409, "not_cancellable", f"It is {document['state']}: there is nothing left to cancel.")
     status = 202 if CANCELLING in states else 200
     headers = {"Cache-Control": "no-store", **when_to_look_again(document)}

@@ -60,6 +60,10 @@ class ProviderError(PostroomError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class Withdrawn(PostroomError):
+    """Whoever asked for this work has taken it back: the job ends as cancelled, without effect."""
+
+
 class AlreadyDone(PostroomError):
     """The effect is there already, so this run changes nothing: its job is complete."""
 

@@ -75,7 +75,8 @@ class EventType(Generic[D]):
 
     `born_with_entity` says where its row is: the entity that it created (one item is both), or an item of
     its own beside the entity. `repeats` says that it can happen to one aggregate again and again: its
-    sequence number is then part of its id. `ordered` sends it through the FIFO topic, by aggregate.
+    sequence number is then part of its id. `ordered` sends it through the FIFO topic, by aggregate. `direct`
+    says that it is sent straight to the queue of its only subscriber: it has no outbox row and no topic.
     `upcasts` brings older payloads up, each by one version: `{1: fn}` reads version 1 as version 2.
     """
 
@@ -85,6 +86,7 @@ class EventType(Generic[D]):
     born_with_entity: bool = True
     repeats: bool = False
     ordered: bool = False
+    direct: bool = False
     upcasts: Mapping[int, Upcast] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:

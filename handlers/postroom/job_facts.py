@@ -1,10 +1,11 @@
 """What the tables hold about an event and its jobs, for their owner, from one consistent read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from .events import Envelope, EventType, read_envelope, utc_text
+from .fanout import Progress
 from .http import Request
 from .job_views import JobView, overall, view_of
 from .jobs import JobType
@@ -16,12 +17,16 @@ MAX_ID_CHARACTERS = 320
 
 class SeenJob(NamedTuple):
     job_type: JobType[Any]
+    event_id: str
     view: JobView
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One event and some of its jobs. `of_one_job` says that a single job was asked for, by its id."""
+    """One event and some of its jobs. `of_one_job` says that a single job was asked for, by its id.
+
+    Of a fan-out, the jobs are those of its first step and of the one that is next or under way.
+    """
 
     event_id: str
     job_types: Sequence[JobType[Any]]
@@ -35,8 +40,12 @@ class Facts:
         return found
 
     @property
+    def event_key(self) -> Key:
+        return self.job_types[0].on.row_key(self.event_id)
+
+    @property
     def event_item(self) -> Item | None:
-        return self.found.get(self.job_types[0].on.row_key(self.event_id))
+        return self.found.get(self.event_key)
 
     @property
     def owner(self) -> str | None:
@@ -50,12 +59,19 @@ class Facts:
         return read_envelope(self.event_item["event"]) if self.event_item else None
 
     @property
+    def progress(self) -> Progress | None:
+        """How far the event's fan-out has come, if it is one's first step."""
+        return Progress.of(self.event_item) if self.event_item and not self.of_one_job else None
+
+    @property
     def jobs(self) -> list[SeenJob]:
-        return [SeenJob(each, self._view(each)) for each in self.job_types if self._concerns(each)]
+        own = [self._seen(each, self.event_id) for each in self.job_types if self._concerns(each)]
+        later = self.progress.step_after(self.event_id) if self.progress else None
+        return [*own, *self._step_jobs(later)] if later else own
 
     @property
     def document(self) -> Mapping[str, Any]:
-        views = [view for _, view in self.jobs]
+        views = [job.view for job in self.jobs]
         if self.of_one_job:
             return views[0].document
         time = {"time": utc_text(self.envelope.time)} if self.envelope else {}
@@ -63,9 +79,23 @@ class Facts:
             "id": self.event_id,
             "type": self.event_type.name,
             **time,
-            "state": overall([view.state for view in views]),
+            "state": self._state,
+            **({"progress": self.progress.document} if self.progress else {}),
             "jobs": [view.document for view in views],
         }
+
+    @property
+    def _state(self) -> str:
+        progress = self.progress
+        if progress is None:
+            return overall([job.view.state for job in self.jobs])
+        return progress.state([job.view.state for job in self.jobs if job.event_id == progress.step])
+
+    def _step_jobs(self, step: str) -> list[SeenJob]:
+        return [self._seen(each, step) for each in self.job_types if each.on.type_of(step)]
+
+    def _seen(self, job_type: JobType[Any], event_id: str) -> SeenJob:
+        return SeenJob(job_type, event_id, self._view(job_type, event_id))
 
     def _concerns(self, job_type: JobType[Any]) -> bool:
         """Whether the subscriber has this event to work on: not when the event is older than it."""
@@ -73,11 +103,11 @@ class Facts:
             return True
         return self.envelope is not None and self.envelope.time >= job_type.since
 
-    def _view(self, job_type: JobType[Any]) -> JobView:
-        marker = job_type.marker_key(self.event_id)
+    def _view(self, job_type: JobType[Any], event_id: str) -> JobView:
+        marker = job_type.marker_key(event_id)
         return view_of(
-            job_type.job_id(self.event_id),
-            self.found.get(job_type.row_key(self.event_id)),
+            job_type.job_id(event_id),
+            self.found.get(job_type.row_key(event_id)),
             self.found.get(marker) if marker else None,
         )
 
@@ -97,7 +127,16 @@ def facts_asked_for(request: Request, store: Store, job_types: Sequence[JobType[
     facts = Facts(event_id, known, store.read(_keys(event_id, known)), bool(of_one_job))
     if facts.owner != request.caller or not facts.jobs:
         raise not_found()
-    return facts
+    return _with_later_step(facts, store)
+
+
+def _with_later_step(facts: Facts, store: Store) -> Facts:
+    """A fan-out's present step has a row of its own, whose name only the first read tells."""
+    step = facts.progress.step_after(facts.event_id) if facts.progress else None
+    if step is None:
+        return facts
+    keys = [key for each in facts.job_types if each.on.type_of(step) for key in _status_keys(step, each)]
+    return replace(facts, found={**facts.found, **store.read(keys)})
 
 
 def _keys(event_id: str, job_types: Sequence[JobType[Any]]) -> list[Key]:

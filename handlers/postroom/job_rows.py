@@ -50,6 +50,16 @@ def expired(delivery: Delivery[Any], now: float) -> Update:
     )
 
 
+def withdrawn(delivery: Delivery[Any], now: float) -> Update:
+    """End a job whose work was taken back, as its own delivery has found out."""
+    return Update(
+        delivery.row_key,
+        set={**_identity(delivery), **_ended("cancelled", now)},
+        remove=_WHILE_OPEN,
+        condition=UNSETTLED,
+    )
+
+
 def failed(delivery: Delivery[Any], error: BaseException, *, dead: bool, now: float) -> Update:
     """Add to the ledger and the count of attempts; the job is then retrying, or dead with its ledger."""
     entry = failure(error, delivery.attempt, now)

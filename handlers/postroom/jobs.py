@@ -37,6 +37,10 @@ RETENTION_SECONDS = 45 * 24 * 3600
 after 14 in the queue), because the row is what makes a replay harmless."""
 
 
+LONGEST_RUN_MS = 900_000
+"""docs.aws.amazon.com/lambda/latest/dg/configuration-timeout.html"""
+
+
 @dataclass(frozen=True, slots=True)
 class Job(Generic[D]):
     """What a handler function receives: the validated event and the items it asked to load."""
@@ -45,6 +49,9 @@ class Job(Generic[D]):
     event: Event[D]
     attempt: int
     loaded: Mapping[str, Item | None] = field(default_factory=dict)
+    remaining_ms: Callable[[], int] = field(default=lambda: LONGEST_RUN_MS, compare=False)
+    """Milliseconds that the invocation has left: a call of many parts stops in time, and tells how far it
+    got."""
 
     @property
     def data(self) -> D:
@@ -76,11 +83,15 @@ class Call(Generic[P]):
     """The effect is elsewhere: `fn` gets the provider and returns the job's result.
 
     It is recorded after the provider said yes, so a crash between repeats it with the same idempotency key.
-    `then` makes writes that are committed together with the record.
+    `then` are writes that are committed together with the record, or what makes them of the result and the
+    time of the commit.
     """
 
     fn: Callable[[P], Result]
-    then: Sequence[Write] = ()
+    then: Sequence[Write] | Callable[[Result, datetime], Sequence[Write]] = ()
+
+    def writes(self, result: Result, now: datetime) -> Sequence[Write]:
+        return self.then(result, now) if callable(self.then) else self.then
 
 
 def no_load(_event: Event[Any]) -> Mapping[str, Key]:

@@ -3,14 +3,15 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, Generic
 
 from . import job_rows, lines
 from .deliveries import Delivery, is_cut_off, is_redrive, seconds_to_wait, settled
-from .errors import AlreadyDone, CancelledBecause, ConditionFailed, Permanent
+from .errors import AlreadyDone, CancelledBecause, ConditionFailed, Permanent, Withdrawn
 from .events import D
 from .group_commit import GroupCommit, Prepared, Refusal, Verdict
-from .jobs import Call, CallJob, Commit, CommitJob, InDoubt, Result
+from .jobs import EPOCH, Call, CallJob, Commit, CommitJob, InDoubt, Result
 from .records import CANCELLED, COMPLETED, DEAD, DUPLICATE, EXPIRED, GIVEN_BACK, PARKED, Outcome, Record
 from .retries import is_permanent, may_have_acted, retry_after_seconds
 from .storage import Delete, Item, Put, Store, Write
@@ -65,6 +66,8 @@ class Settlement(Generic[D]):
         """Run the author's function, down to the writes that are left to make; its failure is an outcome."""
         try:
             return self._writes(delivery, self._run(delivery))
+        except Withdrawn:
+            return self._withdrawn(delivery)
         except Exception as error:  # noqa: BLE001 - the author's function or the provider may raise anything
             return self.fail(delivery, error)
 
@@ -226,10 +229,20 @@ class Settlement(Generic[D]):
     def _run(self, delivery: Delivery[D]) -> Commit:
         if delivery.fault:
             raise delivery.fault
-        effect = self.job_type.run(delivery.job())
+        effect = self.job_type.run(replace(delivery.job(), remaining_ms=self.remaining_ms))
         if isinstance(effect, Call):
-            return Commit(effect.then, self._perform(effect))
+            result = self._perform(effect)
+            return Commit(effect.writes(result, EPOCH + timedelta(seconds=self._now())), result)
         return effect
+
+    def _withdrawn(self, delivery: Delivery[D]) -> Outcome:
+        try:
+            self.around.store.write(job_rows.withdrawn(delivery, self._now()))
+        except ConditionFailed as refused:
+            return self.settle(delivery.with_row(refused.old))
+        except Exception as error:  # noqa: BLE001 - not written down, so it comes back and is withdrawn then
+            return self.unrecorded(delivery, error)
+        return CANCELLED
 
     def _perform(self, call: Call[Any]) -> Result:
         try:

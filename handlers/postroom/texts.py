@@ -28,6 +28,11 @@ def _printable(text: str) -> str:
     return text
 
 
+def _printable_lines(text: str) -> str:
+    _printable(text.replace("\n", ""))
+    return text
+
+
 def _not_blank(text: str) -> str:
     if not text.strip():
         raise PydanticCustomError("blank", "must not be blank")
@@ -35,4 +40,5 @@ def _not_blank(text: str) -> str:
 
 
 Printable = Annotated[str, AfterValidator(_printable)]
+Lines = Annotated[str, AfterValidator(_printable_lines), AfterValidator(_not_blank)]
 Filled = Annotated[str, AfterValidator(_printable), AfterValidator(_not_blank)]

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..postroom.errors import PostroomError, Transient
+from ..postroom.events import Event
+from .audiences import Audience
 
 
 class CardDeclined(PostroomError):
@@ -88,6 +90,31 @@ class Phones(Protocol):
 
         Raises `Permanent` for a number that takes none, `NotActed` when certainly nothing was sent, and
         `Transient` for everything else.
+        """
+
+
+class RecipientPage(NamedTuple):
+    """Numbers of recipients, ascending; `more` says that others may follow."""
+
+    numbers: Sequence[int]
+    more: bool
+
+
+class BulkLane(Protocol):
+    """Where campaigns find their recipients and leave their mails' messages."""
+
+    @property
+    def step_recipients(self) -> int:
+        """How many recipients one step hands out at most."""
+
+    def page(self, audience: Audience, after: int, last: int, limit: int) -> RecipientPage:
+        """Up to `limit` recipients numbered above `after` and up to `last`. Raises `Transient`."""
+
+    def send(self, events: Sequence[Event[Any]]) -> None:
+        """Hand the events to the lane; returns when it has confirmed each.
+
+        Raises `Permanent` when one can never be taken, `Transient` for everything else; in both cases some
+        may have been taken.
         """
 
 

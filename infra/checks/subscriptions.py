@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from handlers.postroom import queue_names
+from handlers.postroom.events import EventType
 from handlers.postroom.jobs import JobType
 from infra.checks.template import Finding, Properties, Template, as_list, target, text
 
@@ -51,11 +52,25 @@ def undelivered_is_kept_apart(template: Template) -> Iterator[Finding]:
 def subscription_matches_its_job_type(template: Template) -> Iterator[Finding]:
     """Every event type reaches exactly the subscribers that declare it."""
     for function, job, queue, _ in _subscribers(template):
+        if _is_fed_directly(job):
+            continue
         accepted = {kind for policy in _filters(template, queue) for kind in as_list(policy.get("type", []))}
         if accepted != job.on.names:
             yield Finding(
                 function, f"works on {job.on.name}, but {queue} is sent {sorted(accepted) or 'all'}"
             )
+
+
+def directly_fed_queue_has_one_source(template: Template) -> Iterator[Finding]:
+    """What is sent straight to a queue comes from a function that names it, and from no topic beside."""
+    subscribed = {target(subscription["Endpoint"]) for _, subscription in template.subscriptions()}
+    for function, job, queue, _ in _subscribers(template):
+        if not _is_fed_directly(job):
+            continue
+        if queue in subscribed:
+            yield Finding(queue, f"is fed directly with {job.on.name}, and a topic's subscriber as well")
+        if not any(name != function for name in _naming(template, queue)):
+            yield Finding(queue, f"is to be fed directly with {job.on.name}, and no function names it")
 
 
 def receive_count_leaves_headroom(template: Template) -> Iterator[Finding]:
@@ -109,6 +124,18 @@ def _subscribers(template: Template) -> Iterator[tuple[str, JobType[Any], str, P
             yield function, template.jobs[function], queue, template.properties(function)
 
 
+def _is_fed_directly(job: JobType[Any]) -> bool:
+    return isinstance(job.on, EventType) and job.on.direct
+
+
+def _naming(template: Template, queue: str) -> Iterator[str]:
+    """Functions whose environment tells them of a queue."""
+    for name, properties in template.functions():
+        variables = properties.get("Environment", {}).get("Variables", {})
+        if queue in map(target, variables.values()):
+            yield name
+
+
 def _filters(template: Template, queue: str) -> Iterator[Properties]:
     for _, subscription in template.subscriptions():
         if target(subscription["Endpoint"]) == queue:
@@ -121,6 +148,7 @@ RULES = (
     filter_names_published_attributes,
     undelivered_is_kept_apart,
     subscription_matches_its_job_type,
+    directly_fed_queue_has_one_source,
     receive_count_leaves_headroom,
     function_knows_its_own_queue,
     queues_are_named_after_their_subscriber,

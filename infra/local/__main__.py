@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   python -m infra.local chaos --orders 200      kill functions again and again, and count what came of it
   python -m infra.local outage                  3,000 receipts and a mail provider that is down for an hour
   python -m infra.local bill --orders 10        what ten orders cost that come in together
+  python -m infra.local blast --recipients 500  a campaign, with orders placed among it
 """
 
 
@@ -43,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(
-        title="commands", required=True, metavar="up | demo | load | chaos | outage | bill"
+        title="commands", required=True, metavar="up | demo | load | chaos | outage | bill | blast"
     )
     _add_up(commands)
     demo = commands.add_parser(
@@ -63,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     bill = commands.add_parser("bill", help="what an order costs: AWS calls and request units, step by step")
     bill.add_argument("--orders", type=int, default=1, help="orders placed at once (default %(default)s)")
     bill.set_defaults(run=_bill)
+    blast = commands.add_parser("blast", help="a campaign to very many, and how long others wait meanwhile")
+    blast.add_argument("--recipients", type=int, default=50_000, help="of the campaign (default %(default)s)")
+    blast.set_defaults(run=_blast)
     return parser
 
 
@@ -117,6 +121,12 @@ def _outage(parsed: argparse.Namespace) -> int:
     from infra.local.outage import outage
 
     return outage(parsed.orders)
+
+
+def _blast(parsed: argparse.Namespace) -> int:
+    from infra.local.blast import blast
+
+    return blast(parsed.recipients)
 
 
 def _bill(parsed: argparse.Namespace) -> int:

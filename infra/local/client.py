@@ -46,6 +46,10 @@ class Client:
         """Place an order under an idempotency key. Raises `OSError` without an answer: then send it again."""
         return self._ask("POST", "/checkout", {"idempotency-key": key}, json.dumps(body))
 
+    def start_campaign(self, key: str, body: Mapping[str, Any]) -> Answer:
+        """Start a campaign under an idempotency key. Raises `OSError` without an answer."""
+        return self._ask("POST", "/campaigns", {"idempotency-key": key}, json.dumps(body))
+
     def get(self, path: str) -> Answer:
         return self._ask("GET", path)
 

@@ -121,6 +121,9 @@ def stub_runner(mailer: Mailer, cards: StubCards, receipts: CallJob[Any, Any] | 
             receipts or calling("receipts"), provider=lambda _: mailer
         ),
         "handlers.queue_welcome.handler": queue_handler(calling("welcome"), provider=lambda _: mailer),
+        "handlers.queue_campaign_mails.handler": queue_handler(
+            calling("campaign-mails"), provider=lambda _: mailer
+        ),
     }
 
     def runner(settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:

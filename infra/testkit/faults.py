@@ -123,6 +123,7 @@ BATCHES = frozenset(
         "BatchGetItem",
         "ChangeMessageVisibilityBatch",
         "PublishBatch",
+        "SendMessageBatch",
         "TransactWriteItems",
     }
 )

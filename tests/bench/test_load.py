@@ -6,9 +6,11 @@ import signal
 
 import pytest
 
+from infra.local import blast
 from infra.local.chaos import strike
 from infra.local.demo import demo
 from infra.local.load import Outcome, measure
+from infra.local.providers.mail import Mail
 
 ORDERS = 120
 
@@ -51,3 +53,23 @@ def test_sigterm_of_functions_loses_nothing_and_repeats_nothing() -> None:
 
 def test_demo_comes_out_as_it_says() -> None:
     assert demo() == 0
+
+
+def test_a_campaign_reaches_each_recipient_once_and_nobody_waits_behind_it() -> None:
+    outcome = blast.measure(500)
+
+    assert (outcome.lost, outcome.doubled) == (0, 0)
+    assert outcome.is_good, blast.told(outcome)
+    assert outcome.urgent[-1] < outcome.bulk[-1]
+
+
+def test_a_lost_and_a_doubled_mail_are_counted() -> None:
+    mails = [
+        Mail("<1>", ["reader-1@example.com"], b"", [11.0, 12.0]),
+        Mail("<2>", ["c@example.com"], b"", [13.0]),
+    ]
+
+    outcome = blast.outcome_of(mails, recipients=2, begun=10.0, answered={"c@example.com": 12.5}, steps=1)
+
+    assert (outcome.lost, outcome.doubled, outcome.is_good) == (1, 1, False)
+    assert (outcome.bulk, outcome.urgent) == ([1.0], [0.5])

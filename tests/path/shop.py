@@ -26,6 +26,7 @@ from handlers.postroom.discovery import job_types
 from handlers.postroom.events import Event
 from handlers.postroom.http import Respond
 from handlers.postroom.storage import Key, Put
+from handlers.queue_campaign_mails import send_campaign_mail
 from handlers.queue_password_reset import send_link
 from handlers.queue_receipts import send_receipt
 from handlers.queue_welcome import send_welcome
@@ -101,6 +102,9 @@ class Shop(Facts):
             "handlers.api_checkout.handler": http_entry(self._checkout),
             "handlers.queue_receipts.handler": queue_handler(send_receipt, provider=lambda _: self.mailer),
             "handlers.queue_welcome.handler": queue_handler(send_welcome, provider=lambda _: self.mailer),
+            "handlers.queue_campaign_mails.handler": queue_handler(
+                send_campaign_mail, provider=lambda _: self.mailer
+            ),
             "handlers.queue_password_reset.handler": queue_handler(send_link, provider=self._links),
             **{f"handlers.queue_{name}.handler": entry for name, entry in entries.items()},
         }

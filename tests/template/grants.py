@@ -28,7 +28,11 @@ SMS = "SMS"
 
 NAMING = ("PhoneNumber", "TableName", "TopicArn", "QueueUrl", "QueueName", "SourceArn", "Bucket")
 IN_TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
-ACTION_OF = {"PublishBatch": "Publish", "ChangeMessageVisibilityBatch": "ChangeMessageVisibility"}
+ACTION_OF = {
+    "PublishBatch": "Publish",
+    "SendMessageBatch": "SendMessage",
+    "ChangeMessageVisibilityBatch": "ChangeMessageVisibility",
+}
 
 
 def granted(template: Template, function: str) -> set[Grant]:

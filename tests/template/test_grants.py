@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from boto3 import Session
 
+from handlers.postroom.aws.expressions import key_attributes, to_attributes
 from handlers.postroom.discovery import job_types
 from handlers.postroom.events import utc_text
 from handlers.postroom.outbox import SHARDS
+from handlers.shop import audiences
+from handlers.shop.audiences import Audience, Size
 from infra.checks.template import Template
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
@@ -29,7 +32,7 @@ from tests.template.grants import Usage, granted, needed_by_lambda
 JOB_TYPES = job_types("handlers")
 SUBSCRIBERS = {"".join(map(str.title, each.subscriber.split("-"))): each for each in JOB_TYPES}
 """By what their resources' logical ids begin with."""
-DESKS = ("Checkout", "Jobs", "Signup", "Shipping", "Wallet", "PasswordResets", "Online")
+DESKS = ("Checkout", "Jobs", "Signup", "Shipping", "Wallet", "StartCampaign", "PasswordResets", "Online")
 FUNCTIONS = (*DESKS, "Reconcile", "Relay", "Sweep", *SUBSCRIBERS, "Watch")
 NAMED = ("ShopTable", "JobsTable", "EventsTopic", "OrderedEventsTopic", "InvoiceBucket")
 A_WHILE_SECONDS = 61
@@ -81,6 +84,28 @@ class Day:
         answer = self.stack.call("POST", "/checkout", headers, json.dumps(cart("ada@example.com")))
         order = answer.headers["location"].removeprefix("/jobs/order-").removesuffix("-paid")
         self.post(f"/orders/{order}/ship", {"phone": "+2348012345678"})
+
+    def run_campaign(self) -> None:
+        """In two steps; stopped when they have been taken."""
+        audience = Audience("alice", self._next("audience"))
+        table = self.stack.ref("ShopTable")
+        writes = [audiences.recipient(audience, number, "ada@example.com", "Ada") for number in range(1, 4)]
+        for put in (audiences.head(audience, Size(3, 3)), *writes):
+            item = {**to_attributes(put.item), **key_attributes(put.key)}
+            self.session.client("dynamodb").put_item(TableName=table, Item=item)
+        answer = self.post("/campaigns", {"audience": audience.name, "subject": "Spring", "text": "Come."})
+        poll(self.stack.mapping_of("RelayFunction"))
+        poll(self.stack.mapping_of("CampaignsFunction"))
+        assert self.stack.call("GET", answer.headers["location"]).status == 200
+        self.run_until_idle()
+        assert self.stack.call("DELETE", answer.headers["location"]).status == 200
+
+    def send_bad_mail(self) -> None:
+        """To the queue that no topic feeds."""
+        sqs = self.session.client("sqs")
+        url = self.stack.ref("CampaignMailsQueue")
+        sqs.send_message(QueueUrl=url, MessageBody=self._envelope("campaign.mail"))
+        self.run_until_idle()
 
     def list_dead_jobs(self) -> None:
         for limit in (1, 20):
@@ -184,6 +209,7 @@ def day() -> Iterator[Day]:
         "CardsUrl": servers.http(cards_app(CardGateway(works))),
         "MailUrl": f"smtp://{LOOPBACK}:{port}",
         "MailFrom": "shop@example.com",
+        "CampaignStepRecipients": "2",
     }
     options = Options(parameters=parameters, runner=usage.runner)
     stack = Stack.from_template(ROOT / "template.yaml", aws, options)
@@ -205,6 +231,8 @@ def live_through(day: Day) -> None:
             day.ship()
         day.run_until_idle()
     day.move_out_of_order()
+    day.run_campaign()
+    day.send_bad_mail()
     for count in (1, MORE_THAN_SHARDS):
         _miss_the_relay(day, count)
     day.cancel()

@@ -304,6 +304,16 @@ WEAKENINGS = [
         "undelivered_is_kept_apart",
         put("LoyaltySubscription", *SUBSCRIPTION_DLQ, {"Fn::GetAtt": ["LoyaltyDeadLetterQueue", "Arn"]}),
     ),
+    (
+        "directly-fed-and-subscribed",
+        "directly_fed_queue_has_one_source",
+        put("CampaignsSubscription", "Endpoint", {"Fn::GetAtt": ["CampaignMailsQueue", "Arn"]}),
+    ),
+    (
+        "directly-fed-by-nobody",
+        "directly_fed_queue_has_one_source",
+        unset("CampaignsFunction", "Environment", "Variables", "BULK_QUEUE_URL"),
+    ),
     ("no-headroom", "receive_count_leaves_headroom", put("LoyaltyQueue", REDRIVE, "maxReceiveCount", 5)),
     (
         "little-headroom",
