@@ -76,8 +76,8 @@ class ProviderLine:
         raise Transient("the provider did not answer")
 
     def resend(self) -> Any:
-        # what an HTTP client does on a connection that broke: the caller sees the second answer
-        return self.perform()
+        # an adapter may send what has a key again by itself; what has none, it must not
+        return self.perform() if self.said.key else self.lose()
 
     def perform_partly(self) -> Any:
         return self.perform()

@@ -56,7 +56,7 @@ def replay(scenario: Scenario, trial: Trial, variant: Variant = unchanged) -> Ou
         made.disturbed = bool(trial.plan or trial.condition)
         restless = _told(scenario, made)
         gate = made.rig.gate
-        calls = list(gate.calls)
+        calls = made.calls
         unplayed = [Violation(NOT_STRUCK, str(trial))] if trial.plan and not gate.struck else []
         gate.plan = None
         return Outcome(trial, calls, [*violations(made, scenario.expected), *restless, *unplayed])

@@ -16,7 +16,7 @@ from infra.local.providers.outages import Switch
 from infra.local.stack import Options, Stack
 from infra.local.stubs import StubCards
 from infra.testkit.direct import Direct
-from infra.testkit.gate import Plan
+from infra.testkit.gate import Plan, Spot
 from infra.testkit.provider import Watched
 from infra.testkit.rig import Rig
 from tests.faults.client import Clients
@@ -80,6 +80,7 @@ class World:
         self.stack = self._stack(seed)
         self.clients = Clients(self.stack, self.clock, self.pass_time)
         self._arrived: set[int] = set()
+        self._idle: list[int] = []
 
     @property
     def job_types(self) -> Sequence[AnyJob]:
@@ -99,13 +100,15 @@ class World:
         age = next(ages)
         for _ in range(MOST_ROUNDS):
             self.drain()
-            before = self.fingerprint()
+            before = self.fingerprint(), self.rig.gate.struck
             # or every look into a dead-letter queue would leave more letters in it
             self.rig.aws.switches.duplicate_delivery = 0.0
             self.clock.advance(age)
+            calls_before = len(self.rig.gate.calls)
             all_went_well = self.run_schedules()
             self.drain()
-            if all_went_well and self.fingerprint() == before:
+            if all_went_well and (self.fingerprint(), self.rig.gate.struck) == before:
+                self._idle += range(calls_before, len(self.rig.gate.calls))
                 following = next(ages, None)
                 if following is None:
                     return
@@ -139,6 +142,12 @@ class World:
         Direct(self.rig.aws).client("sqs").start_message_move_task(SourceArn=source.arn)
 
     # -- evidence
+
+    @property
+    def calls(self) -> list[Spot]:
+        """What was called, without what schedules ask while there is nothing to do."""
+        idle = set(self._idle)
+        return [spot for number, spot in enumerate(self.rig.gate.calls) if number not in idle]
 
     @property
     def shop_items(self) -> list[Item]:
@@ -210,11 +219,15 @@ class World:
             return
         for subscriber in self.setting.subscribers:
             queue = self.queue(subscriber)
-            for message in self.messages(queue):
-                if id(message) not in self._arrived:
-                    self._arrived.add(id(message))
-                    self.on_arrival(self, queue, message)
-                    self._arrived |= {id(each) for each in self.messages(queue)}
+            for message in self._newly_in(queue):
+                before = {id(each) for each in self.messages(queue)}
+                self.on_arrival(self, queue, message)
+                self._arrived |= {id(each) for each in self.messages(queue)} - before
+
+    def _newly_in(self, queue: Queue) -> list[Message]:
+        found = [each for each in self.messages(queue) if id(each) not in self._arrived]
+        self._arrived |= {id(each) for each in found}
+        return found
 
 
 @dataclass(frozen=True)
