@@ -19,4 +19,5 @@ class Listener(logging.Handler):
             outcome = name.removeprefix("job.")
             self.outcomes.append((str(record.__dict__["subscriber"]), outcome, self._now()))
         elif record.levelno >= logging.WARNING:
-            self.troubles.append((name, logging.Formatter().format(record)))
+            trace = "".join(record.__dict__.get("trace", ()))
+            self.troubles.append((name, f"{logging.Formatter().format(record)}\n{trace}"))
