@@ -38,7 +38,8 @@ class FrontDesk:
     def stamp(self, order_id: str, *, key: str) -> str:
         self.pause()
         if self.trouble is not None:
-            raise self.trouble
+            # anew each time: an exception that is raised again keeps the traces of all times before
+            raise type(self.trouble)(*self.trouble.args)
         return self.stamped.setdefault(key, f"stamp-{order_id}")
 
     def print(self, order_id: str) -> str:
