@@ -24,8 +24,8 @@ ELSEWHERE = frozenset(
         *("StartCampaign", "Campaigns", "CampaignMails"),
     )
 )
-"""Functions beside an order's way. Their subscribers are killed at every call by the test kit, and each call of
-a campaign's steps fails in `test_campaign_steps`."""
+"""Functions beside an order's way. Their subscribers are killed at every call by the test kit, and each call
+of a campaign's steps fails in `test_campaign_steps`."""
 
 
 def not_reached(sites: Iterable[Site]) -> list[str]:
