@@ -186,8 +186,6 @@ def every_job_ends(world: World, expected: Expected) -> Findings:
         for subscriber in world.setting.subscribers:
             event_id = _event(item)["id"]
             state, allowed = states.get((event_id, subscriber), "missing"), expected.ends_of(subscriber)
-            # dead letters are kept for 14 days: who comes later finds nothing to redrive
-            allowed = allowed | {"dead"} if subscriber in world.too_late else allowed
             if subscriber in world.redriven and not _letter_is_kept(world, item):
                 # the redrive came after SQS had let the letter go: dead, and in plain sight, is the right end
                 allowed = allowed | {"dead"}

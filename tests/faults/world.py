@@ -73,7 +73,6 @@ class World:
         self.desk: Watched = self._watched("desk", self.front)
         self.on_arrival: OnArrival | None = None
         self.redriven: set[str] = set()
-        self.too_late: set[str] = set()
         self.disturbed = False
         self.relays = True
         self.delivered: list[tuple[str, str]] = []
@@ -139,8 +138,6 @@ class World:
     def redrive(self, subscriber: str) -> None:
         """As any operator would: with SQS's own move task, back to the source queue."""
         source = self.dead_letters(subscriber)
-        if subscriber not in self.redriven and not self.messages(source):
-            self.too_late.add(subscriber)
         self.redriven.add(subscriber)
         Direct(self.rig.aws).client("sqs").start_message_move_task(SourceArn=source.arn)
 
