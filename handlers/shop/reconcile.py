@@ -22,8 +22,8 @@ logger = logging.getLogger("postroom.reconcile")
 
 MARK = Key("shop", "reconcile", "charges")
 """Up to when (`until`, epoch milliseconds) every charge has its order or its refund."""
-FIRST_LOOK_SECONDS = 7 * 24 * 3600
-"""How far back the first run of a deployment looks."""
+FIRST_LOOK_SECONDS = 90 * 24 * 3600
+"""How far back the first run of a deployment looks; every other looks back to the mark, however old."""
 LEAST_REMAINING_MS = 15_000
 """One charge may take this long: with less left, the next run goes on from there."""
 
@@ -51,7 +51,7 @@ class Reconciliation:
                 progress.stop_at(charge)
                 break
             progress.note(charge, self._settle(charge, order))
-        if progress.verdicts:
+        if progress.verdicts or mark is None:
             self.store.write(Put(MARK, {"until": int(progress.reached * 1000)}, condition=None))
         return dict(progress.verdicts)
 

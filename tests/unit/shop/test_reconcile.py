@@ -260,13 +260,22 @@ def test_each_charge_is_looked_at_once(shop: Shop) -> None:
     assert seen == [{"ordered": 5}, {}]
 
 
-def test_the_first_run_looks_back_a_week(shop: Shop) -> None:
+def test_the_first_run_looks_back_ninety_days(shop: Shop) -> None:
     shop.post(key="old")
     shop.wait(FIRST_LOOK_SECONDS + MINUTES_15 + 1)
     shop.post(key="new")
     shop.wait()
 
     assert shop.reconcile() == {"ordered": 1}
+
+
+def test_schedules_that_stand_still_after_an_idle_first_run_miss_nothing(shop: Shop) -> None:
+    assert shop.reconcile() == {}
+    shop.wait()
+    shop.crash_between_charge_and_commit()
+    shop.wait(FIRST_LOOK_SECONDS + 1)
+
+    assert shop.reconcile() == {"refunded": 1}
 
 
 def test_an_outage_of_the_gateway_of_any_length_skips_nothing(shop: Shop) -> None:
@@ -309,6 +318,10 @@ def test_with_little_time_left_the_next_run_goes_on_from_there(shop: Shop) -> No
 
 
 def test_a_quiet_shop_costs_one_read_and_one_question(shop: Shop) -> None:
+    shop.reconcile()
+    shop.store.calls.clear()
+    shop.gateway.pages = 0
+
     assert shop.reconcile() == {}
 
     assert shop.store.operations == ["read"]
