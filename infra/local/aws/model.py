@@ -85,11 +85,13 @@ class LocalAws:
         name = _NAMES.get((service, operation))
         if name is None:
             raise AwsError("UnknownOperationException", f"{service} {operation} is not modelled")
+        lacking = required.lacking(service, operation, params)
         with self.region.changed:
             usage = self.region.usage = Usage()
             error: str | None = None
             try:
-                required.check(service, operation, params)
+                if lacking:
+                    raise lacking
                 self.switches.refuse_if_throttled(service, operation)
                 return getattr(getattr(self, service), name)(params)
             except AwsError as refusal:

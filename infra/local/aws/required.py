@@ -11,12 +11,13 @@ from infra.local.aws.errors import AwsError
 _CODES = {"sqs": "MissingParameter", "sns": "InvalidParameter", "s3": "InvalidRequest"}
 
 
-def check(service: str, operation: str, params: Mapping[str, Any]) -> None:
-    """Refuse a request that lacks a required parameter; SDKs only send those when their own check is off."""
+def lacking(service: str, operation: str, params: Mapping[str, Any]) -> AwsError | None:
+    """The refusal of a request that lacks a required parameter; SDKs send those only unchecked."""
     for name in _required(service, operation):
         if name not in params:
             code = _CODES.get(service, "ValidationException")
-            raise AwsError(code, f"The request must contain the parameter {name}.")
+            return AwsError(code, f"The request must contain the parameter {name}.")
+    return None
 
 
 @cache
