@@ -44,6 +44,10 @@ class NeverReported(PostroomError):
     """A queue gave a message up, and no run of its job had come to an end."""
 
 
+class Explained(Transient):
+    """A failure that may pass, in words for the job's owner, who can mend it: no word of the inside."""
+
+
 class NotActed(Transient):
     """The provider has certainly done nothing: a connection that was refused, a request never sent.
 

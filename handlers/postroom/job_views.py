@@ -16,6 +16,7 @@ OPEN_STATES = frozenset({QUEUED, "running", "retrying", CANCELLING})
 
 _AUTHORS_WORDS = frozenset({"Permanent", "NotFound"})
 """Failures whose message a subscriber's author wrote for people. Any other message may tell of the inside."""
+_FOR_THE_OWNER = _AUTHORS_WORDS | {"Explained"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def _failures(row: Item) -> list[Mapping[str, Any]]:
 
 def _reason(entry: Item) -> str:
     match entry.get("error"):
-        case error if error in _AUTHORS_WORDS:
+        case error if error in _FOR_THE_OWNER:
             return f"{_sentence(entry['message'])}."
         case "ProviderError":
             return f"The provider answered with status {entry.get('answer', 'unknown')}."

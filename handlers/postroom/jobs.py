@@ -104,6 +104,7 @@ class JobType(Generic[D]):
 
     `needs_ms` is the most milliseconds that one record may take: with less left, it is not started.
     `marker` names the effect item that is its own processed marker (an effect with a natural key).
+    `waits_in_table` is for waits of hours: they then take up no room among the queue's messages in flight.
     `since` keeps events that are older than the subscriber from waiting for it for ever.
     """
 
@@ -114,6 +115,7 @@ class JobType(Generic[D]):
     load: Callable[[Event[D]], Mapping[str, Key]] = no_load
     marker: Callable[[str], Key] | None = None
     since: datetime = EPOCH
+    waits_in_table: bool = field(default=False, kw_only=True)
 
     def job_id(self, event_id: str) -> str:
         return f"{event_id}:{self.subscriber}"
@@ -191,15 +193,26 @@ def call_job(
     since: datetime = EPOCH,
     needs_ms: int = 8_000,
     claim: InDoubt | None = None,
+    waits_in_table: bool = False,
 ) -> Callable[[Callable[[Job[D]], Call[P]]], CallJob[D, P]]:
     """Declare a subscriber whose effect is a call to a provider.
 
-    `claim` is for providers that cannot deduplicate: see `CallJob` and `InDoubt`.
+    `claim` is for providers that cannot deduplicate: see `CallJob` and `InDoubt`. `waits_in_table` needs the
+    subscriber to be its event's only one: after a long wait the event is published again.
     """
 
     def declare(run: Callable[[Job[D]], Call[P]]) -> CallJob[D, P]:
         return CallJob(
-            subscriber, on, retry or RetryPolicy(), needs_ms, load, None, since, run=run, claim=claim
+            subscriber,
+            on,
+            retry or RetryPolicy(),
+            needs_ms,
+            load,
+            None,
+            since,
+            run=run,
+            claim=claim,
+            waits_in_table=waits_in_table,
         )
 
     return declare

@@ -88,3 +88,5 @@ docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-configure
 GIVEN_BACK = Outcome("given_back", 0)
 PARKED = Outcome("parked")
 """Acknowledged, but not done: it is kept, and comes back when its turn has come."""
+PUT_OFF = Outcome("put_off")
+"""Acknowledged, because the table has taken over when it is to come back."""

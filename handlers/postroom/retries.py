@@ -24,6 +24,8 @@ class Jitter(StrEnum):
     NONE = "none"
     EQUAL = "equal"
     FULL = "full"
+    LATER = "later"
+    """Up to a tenth more: for waits that are said outright, and are not to be cut short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class RetryPolicy:
     """How one type of job is retried.
 
     `attempts` counts runs of the handler, the first included. The delay before attempt n + 1 has the ceiling
-    min(cap, base × 2^(n-1)). `deadline_seconds` counts from the event's time: past it the job expires.
+    min(cap, base × 2^(n-1)), or is said outright: the nth of `steps_ms`, the last for all after it.
+    `deadline_seconds` counts from the event's time: past it the job expires.
     """
 
     attempts: int = 5
@@ -39,6 +42,7 @@ class RetryPolicy:
     cap_ms: int = 60_000
     jitter: Jitter = Jitter.FULL
     deadline_seconds: int | None = None
+    steps_ms: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.base_ms < 0 or self.cap_ms < 0:
@@ -46,6 +50,8 @@ class RetryPolicy:
 
     def ceiling_ms(self, attempt: int) -> int:
         """The longest delay, in milliseconds, after the given attempt (1 is the first) has failed."""
+        if self.steps_ms:
+            return self.steps_ms[min(max(attempt, 1), len(self.steps_ms)) - 1]
         # 2^63 ms is past every cap: without the bound a large receive count would build a huge integer
         return min(self.cap_ms, self.base_ms << min(max(attempt, 1) - 1, 63))
 
@@ -59,16 +65,21 @@ class RetryPolicy:
                 return _round_half_up(ceiling / 2 + chance * ceiling / 2)
             case Jitter.FULL:
                 return _round_half_up(chance * ceiling)
+            case Jitter.LATER:
+                return _round_half_up(ceiling * (1 + chance / 10))
+
+    def wait_seconds(self, attempt: int, chance: float, retry_after_seconds: float | None = None) -> int:
+        """The same delay in whole seconds, never early, at least 1.
+
+        A provider's `Retry-After` is obeyed when it is longer than our own delay.
+        """
+        return max(1, math.ceil(max(self.delay_ms(attempt, chance) / 1000, retry_after_seconds or 0.0)))
 
     def visibility_seconds(
         self, attempt: int, chance: float, retry_after_seconds: float | None = None
     ) -> int:
-        """The same delay as SQS takes it: whole seconds, never early, at least 1, at most 12 hours.
-
-        A provider's `Retry-After` is obeyed when it is longer than our own delay.
-        """
-        delay_seconds = max(self.delay_ms(attempt, chance) / 1000, retry_after_seconds or 0.0)
-        return max(1, min(LONGEST_VISIBILITY_SECONDS, math.ceil(delay_seconds)))
+        """The same as SQS takes it: at most 12 hours."""
+        return min(LONGEST_VISIBILITY_SECONDS, self.wait_seconds(attempt, chance, retry_after_seconds))
 
 
 def is_permanent(error: BaseException) -> bool:

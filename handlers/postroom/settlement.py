@@ -6,14 +6,25 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Generic
 
-from . import job_rows, lines
+from . import job_rows, later, lines
 from .deliveries import Delivery, is_cut_off, is_redrive, seconds_to_wait, settled
 from .errors import AlreadyDone, CancelledBecause, ConditionFailed, Permanent, Withdrawn
 from .events import D
 from .group_commit import GroupCommit, Prepared, Refusal, Verdict
 from .jobs import EPOCH, Call, CallJob, Commit, CommitJob, InDoubt, Result
-from .records import CANCELLED, COMPLETED, DEAD, DUPLICATE, EXPIRED, GIVEN_BACK, PARKED, Outcome, Record
-from .retries import is_permanent, may_have_acted, retry_after_seconds
+from .records import (
+    CANCELLED,
+    COMPLETED,
+    DEAD,
+    DUPLICATE,
+    EXPIRED,
+    GIVEN_BACK,
+    PARKED,
+    PUT_OFF,
+    Outcome,
+    Record,
+)
+from .retries import LONGEST_VISIBILITY_SECONDS, is_permanent, may_have_acted, retry_after_seconds
 from .storage import Delete, Item, Put, Store, Write
 
 logger = logging.getLogger("postroom.consumer")
@@ -102,7 +113,7 @@ class Settlement(Generic[D]):
             return self.settle(delivery.with_row(refused.old))
         except Exception as unwritable:  # noqa: BLE001 - an unrecorded failure is taken for a crash next time
             return self.unrecorded(delivery, unwritable)
-        return DEAD if dead else Outcome("retrying", self._backoff_seconds(delivery, error))
+        return DEAD if dead else self._come_back(delivery, error)
 
     def unrecorded(self, delivery: Delivery[D], error: Exception) -> Outcome:
         """Nothing could be written about this run: the record comes back, the job's row stays as it is."""
@@ -144,6 +155,26 @@ class Settlement(Generic[D]):
             "messageId": record.message_id,
             "receiveCount": record.receive_count,
         }
+
+    def _come_back(self, delivery: Delivery[D], error: Exception) -> Outcome:
+        """When the next run is: a message waits in its queue, but not for hours, where the job type says so.
+
+        Whatever keeps the table from taking it over, the message is still there to wait itself.
+        """
+        wait_seconds = self.job_type.retry.wait_seconds(
+            delivery.attempt, self.around.chance(), retry_after_seconds(error)
+        )
+        waiting = Outcome("retrying", min(LONGEST_VISIBILITY_SECONDS, wait_seconds))
+        if not self.job_type.waits_in_table or wait_seconds <= later.LONGEST_IN_QUEUE_SECONDS:
+            return waiting
+        try:
+            self.around.store.write(
+                later.put_off(self.job_type.on, delivery.event, self._now() + wait_seconds)
+            )
+        except Exception as refused:
+            logger.warning("job.not_put_off", exc_info=refused, extra=self.fields(delivery.record))
+            return waiting
+        return PUT_OFF
 
     def _refreshed(self, delivery: Delivery[D]) -> Delivery[D]:
         if not delivery.is_second_copy:
@@ -305,7 +336,12 @@ def _self_marking(writes: list[Write], delivery: Delivery[Any], result: Result, 
     marker = delivery.job_type.marker_key(delivery.event.id)
     if len(writes) != 1 or not isinstance(writes[0], Put) or writes[0].key != marker:
         raise Permanent(f"{delivery.job_type.subscriber} must commit exactly one put, of its marker {marker}")
-    job = {"id": delivery.job_id, "result": dict(result), "endedAt": int(now * 1000)}
+    job = {
+        "id": delivery.job_id,
+        "owner": delivery.event.owner,
+        "result": dict(result),
+        "endedAt": int(now * 1000),
+    }
     return replace(writes[0], item={**writes[0].item, "job": job})
 
 

@@ -13,6 +13,17 @@ least six times the function timeout", plus the batching window."""
 
 NEW_EVENTS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"event": {"S": [{"exists": True}]}}}}
 """`exists` matches leaf nodes only: docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html"""
+ENDED_JOBS = {
+    "dynamodb": {
+        "Keys": {"sk": {"S": [{"anything-but": ["webhooks"]}]}},
+        "NewImage": {"state": {"S": ["completed", "dead", "expired"]}},
+    }
+}
+ENDED_BY_MARKER = {
+    "eventName": ["INSERT"],
+    "dynamodb": {"NewImage": {"job": {"M": {"owner": {"S": [{"exists": True}]}}}}},
+}
+WANTED = (NEW_EVENTS, ENDED_JOBS, ENDED_BY_MARKER)
 
 
 def mapping_reports_partial_failures(template: Template) -> Iterator[Finding]:
@@ -78,12 +89,13 @@ def stream_mapping_isolates_a_bad_record(template: Template) -> Iterator[Finding
             yield Finding(name, "lacks DestinationConfig: {OnFailure}")
 
 
-def stream_mapping_wakes_for_new_events_only(template: Template) -> Iterator[Finding]:
-    """Marking a row published, and its expiry, are records of the stream as well."""
+def stream_mapping_wakes_for_what_is_new_only(template: Template) -> Iterator[Finding]:
+    """Marking a row published, and its expiry, are records of the stream as well; and were the end of a
+    webhook's delivery told by webhook, that would never end."""
     for name, mapping in template.stream_mappings():
         filters = mapping.get("FilterCriteria", {}).get("Filters", [])
-        if [json.loads(filter_["Pattern"]) for filter_ in filters] != [NEW_EVENTS]:
-            yield Finding(name, "wakes its function for more than an INSERT with dynamodb.NewImage.event.S")
+        if [json.loads(filter_["Pattern"]) for filter_ in filters] not in [[pattern] for pattern in WANTED]:
+            yield Finding(name, "wakes its function for more than a new event or the end of a job")
 
 
 RULES = (
@@ -94,5 +106,5 @@ RULES = (
     queue_mapping_bounds_its_concurrency,
     stream_mapping_starts_at_the_oldest,
     stream_mapping_isolates_a_bad_record,
-    stream_mapping_wakes_for_new_events_only,
+    stream_mapping_wakes_for_what_is_new_only,
 )

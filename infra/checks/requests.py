@@ -8,6 +8,7 @@ from typing import Any
 
 from infra.checks.template import Finding, Template, text
 
+WEBHOOK_RECEIVERS, PUBLIC = "WEBHOOK_RECEIVERS", "public"
 GATEWAY_SECONDS = 29
 """An HTTP API waits 30 s at most, its integration's time-out included:
 docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html"""
@@ -38,6 +39,14 @@ def schedule_names_its_zone(template: Template) -> Iterator[Finding]:
             yield Finding(name, "is a cron rule, which has no time zone: use ScheduleV2")
 
 
+def webhooks_go_to_the_public_only(template: Template) -> Iterator[Finding]:
+    """The local run's switch, in a deployed stack, would let any caller ask what only the inside may."""
+    for name, function in template.functions():
+        reach = function.get("Environment", {}).get("Variables", {}).get(WEBHOOK_RECEIVERS, PUBLIC)
+        if reach != PUBLIC:
+            yield Finding(name, f"sets {WEBHOOK_RECEIVERS} to something else than {PUBLIC}")
+
+
 def _routes(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for _, api in template.of_type("AWS::ApiGatewayV2::Api"):
         for path, operations in api.get("Body", {}).get("paths", {}).items():
@@ -50,4 +59,9 @@ def _function(operation: Mapping[str, Any]) -> str:
     return str(re.findall(r"\$\{(\w+)\.(?:Arn|Alias)\}", uri)[-1])
 
 
-RULES = (api_function_ends_before_the_gateway, route_needs_a_caller, schedule_names_its_zone)
+RULES = (
+    api_function_ends_before_the_gateway,
+    route_needs_a_caller,
+    schedule_names_its_zone,
+    webhooks_go_to_the_public_only,
+)

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from handlers.postroom.aws.deployment import Deployment
+from handlers.postroom.aws.expressions import from_attributes
+from handlers.postroom.webhooks.receivers import Reach
+from handlers.postroom.webhooks.registry import REGISTRY, webhooks_in
 from infra.local.api_app import api_app
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import SystemClock
@@ -21,11 +24,12 @@ from infra.local.functions import FunctionSettings, Observer, Runner, process_en
 from infra.local.http_messages import HttpAnswer, HttpRequest
 from infra.local.isolated import Isolated
 from infra.local.nursery import Nursery
-from infra.local.pages import pages
+from infra.local.pages import Outside, pages
 from infra.local.providers.cards import CardGateway
 from infra.local.providers.cards_app import cards_app
 from infra.local.providers.mail import Mailbox, MailServer
 from infra.local.providers.outages import Switch
+from infra.local.providers.webhooks import WebhookReceiver, webhooks_app
 from infra.local.servers import LOOPBACK, Servers
 from infra.local.stack import Options, RunnerFactory, Stack, in_process
 
@@ -36,7 +40,7 @@ API_THREADS = 8
 
 @dataclass(frozen=True)
 class RunOptions:
-    """`port` is the API's; the AWS endpoint, cards and mail take the three after it; 0 takes free ones.
+    """`port` is the API's; AWS endpoint, cards, mail and webhooks take the four after it; 0 takes free ones.
 
     `concurrency` limits the batches of each mapping that are in work at once, below what the template allows:
     this machine has no more processors than that.
@@ -59,6 +63,7 @@ class Urls:
     aws: str
     cards: str
     mail: str
+    webhooks: str
 
 
 @dataclass
@@ -71,10 +76,11 @@ class LocalRun:
         clock = SystemClock()
         self.aws = LocalAws(clock, seed=self.options.seed)
         self.mailbox = Mailbox()
-        self.switches = {name: Switch(clock.now) for name in ("mail", "cards", "sms")}
+        self.switches = {name: Switch(clock.now) for name in ("mail", "cards", "sms", "webhooks")}
         sms = self.switches["sms"]
         self.aws.sns.phones.is_down = lambda: sms.is_down
         self.gateway = CardGateway(self.switches["cards"])
+        self.receiver = WebhookReceiver(self.switches["webhooks"], self._webhook_secrets)
         self._servers = Servers()
         self._pool = ThreadPoolExecutor(API_THREADS, "api")
         self._stopped = threading.Event()
@@ -92,10 +98,12 @@ class LocalRun:
         cards_url = self._servers.http(cards_app(self.gateway), port(2))
         mail = MailServer(self.mailbox, self.switches["mail"])
         mail_url = f"smtp://{LOOPBACK}:{self._servers.protocol(mail.session, port(3))}"
+        webhooks_url = self._servers.http(webhooks_app(self.receiver), port(4))
         self.stack = self._stack(aws_url, cards_url, mail_url)
-        own_pages = pages(self.aws, self.mailbox, self.switches, lambda: self._listing(aws_url))
+        outside = Outside(self.mailbox, self.receiver, self.switches)
+        own_pages = pages(self.aws, outside, lambda: self._listing(aws_url))
         front = api_app(self.handle, self._pool, own_pages, self._is_page)
-        self.urls = Urls(self._servers.http(front, port(0)), aws_url, cards_url, mail_url)
+        self.urls = Urls(self._servers.http(front, port(0)), aws_url, cards_url, mail_url, webhooks_url)
         self.dispatcher = Dispatcher(self.stack, self.options.concurrency)
         self.dispatcher.start()
 
@@ -127,6 +135,14 @@ class LocalRun:
         runners = [function.runner for function in self.stack.functions.values()]
         return [pid for runner in runners if isinstance(runner, Isolated) for pid in runner.pids]
 
+    def _webhook_secrets(self, url: str) -> list[str]:
+        """What the owner of a URL was given, so that signatures can be checked here."""
+        with self.aws.region.changed:
+            items = [dict(item) for item in self.aws.dynamodb.table(self.stack.ref("ShopTable")).items]
+        registries = (from_attributes(item) for item in items if item["sk"]["S"] == REGISTRY)
+        hooks = (hook for registry in registries for hook in webhooks_in(registry) if hook.url == url)
+        return [secret.value for hook in hooks for secret in hook.secrets]
+
     def _listing(self, aws_url: str) -> Mapping[str, Any]:
         """What CloudFormation would tell of the stack, and where its AWS is."""
         return {
@@ -151,6 +167,7 @@ class LocalRun:
             # An isolated function is killed when its time is over, as on Lambda.
             heartbeat=not self.options.isolated,
             parameters=parameters,
+            overrides={"WEBHOOK_RECEIVERS": Reach.LOOPBACK_TOO},
             observers=self.options.observers,
             runner=self._given_runner or self._runner(aws_url),
             seed=self.options.seed,

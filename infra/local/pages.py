@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
@@ -17,21 +18,29 @@ from starlette.routing import Route
 from infra.local.aws import LocalAws
 from infra.local.providers.mail import Mailbox
 from infra.local.providers.outages import FOREVER, Switch
+from infra.local.providers.webhooks import WebhookReceiver
 
-PLACES = ("/mails", "/texts", "/invoices", "/queues")
+PLACES = ("/mails", "/texts", "/invoices", "/received", "/queues")
 STYLE = (
     "body{font:16px system-ui;margin:2rem;max-width:60rem}td,th{padding:.2rem 1rem .2rem 0;text-align:left}"
 )
 
 
-def pages(
-    aws: LocalAws, mailbox: Mailbox, switches: dict[str, Switch], listing: Callable[[], Mapping[str, Any]]
-) -> Starlette:
+@dataclass(frozen=True)
+class Outside:
+    """The world around the stack, as far as it is played here."""
+
+    mailbox: Mailbox
+    receiver: WebhookReceiver
+    switches: Mapping[str, Switch]
+
+
+def pages(aws: LocalAws, outside: Outside, listing: Callable[[], Mapping[str, Any]]) -> Starlette:
     """Return the pages as an application. It answers to the names of this machine only.
 
     `listing` tells what the stack is made of, for the `postroom` command.
     """
-    views = _Views(aws, mailbox, switches)
+    views = _Views(aws, outside)
 
     async def stack(_request: Request) -> Response:
         return JSONResponse(listing())
@@ -43,6 +52,7 @@ def pages(
             Route("/mails", views.mails),
             Route("/mails/{number:int}", views.mail),
             Route("/texts", views.texts),
+            Route("/received", views.received),
             Route("/invoices", views.files),
             Route("/invoices/{bucket}/{key:path}", views.file),
             Route("/_control/stack", stack),
@@ -56,10 +66,11 @@ def pages(
 
 
 class _Views:
-    def __init__(self, aws: LocalAws, mailbox: Mailbox, switches: dict[str, Switch]) -> None:
+    def __init__(self, aws: LocalAws, outside: Outside) -> None:
         self._aws = aws
-        self._mailbox = mailbox
-        self._switches = switches
+        self._mailbox = outside.mailbox
+        self._receiver = outside.receiver
+        self._switches = outside.switches
 
     async def home(self, _request: Request) -> Response:
         links = "".join(f'<li><a href="{path}">{path}</a>' for path in PLACES)
@@ -101,6 +112,15 @@ class _Views:
             rows = [(text.number, text.message) for text in self._aws.sns.phones.texts]
         return _page(f"{len(rows)} SMS", _table(("to", "text"), rows))
 
+    async def received(self, _request: Request) -> Response:
+        received = self._receiver.received
+        head = ("webhook-id", "to", "signature", "answered", "body")
+        rows = [
+            (each.id, each.url, f"{_validity(each.valid)} ({each.signatures})", each.status, each.body)
+            for each in received
+        ]
+        return _page(f"{len(rows)} webhooks received", _table(head, rows))
+
     async def files(self, _request: Request) -> Response:
         with self._aws.region.changed:
             names = [(bucket, key) for bucket, files in self._aws.s3.buckets.items() for key in files]
@@ -138,6 +158,10 @@ class _Views:
     def _counts(self) -> list[tuple[str, int, int, int]]:
         with self._aws.region.changed:
             return [(name, *queue.counts()) for name, queue in self._aws.sqs.queues.items()]
+
+
+def _validity(valid: bool) -> str:
+    return "valid" if valid else "NOT valid"
 
 
 async def _seconds(request: Request, otherwise: float) -> float:

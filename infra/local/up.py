@@ -59,9 +59,10 @@ In the template, but not run: {", ".join(left_out)}.
   API      {run.urls.api}
   Mails    {run.urls.api}/mails      (sent to {run.urls.mail})
   Invoices {run.urls.api}/invoices
+  Webhooks {run.urls.api}/received   (register {run.urls.webhooks}/anything: see below)
   Queues   {run.urls.api}/queues     (an overview of everything: {run.urls.api}/)
   AWS      {run.urls.aws}     aws --endpoint-url {run.urls.aws} sqs get-queue-url --queue-name RelayFailures
-  Outage   curl {run.urls.api}/_control/mail/outage -d '{{"seconds": 20}}'     (or cards, sms; DELETE ends it)
+  Outage   curl {run.urls.api}/_control/mail/outage -d '{{"seconds": 20}}'   (DELETE ends it; cards, sms, ...)
 
 A token for {CALLER}, valid for a day:
   TOKEN={token}
@@ -70,6 +71,10 @@ Place an order, then follow it:
   curl -i {run.urls.api}/checkout -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: order-1" \\
     -H "Content-Type: application/json" -d '{json.dumps(cart("ada@example.com"))}'
   curl -H "Authorization: Bearer $TOKEN" {run.urls.api}/jobs/...      (the path in the answer's Location)
+
+Be told instead of asking:
+  curl -i {run.urls.api}/webhooks -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: hook-1" \\
+    -H "Content-Type: application/json" -d '{{"url": "{run.urls.webhooks}/ada"}}'
 """
 
 

@@ -15,7 +15,9 @@ PARAMETERS = {
     "MailUrl": "smtp://mail.example:25",
     "MailFrom": "shop@example.com",
 }
-SHOP = ("receipts", "invoices", "loyalty", "warehouse")
+SHOP = ("receipts", "invoices", "loyalty", "warehouse", "webhooks")
+_ROUTED = "WebhooksApi"
+"""Belongs to the API, which every scenario has."""
 _MODEL = "loyalty"
 
 
@@ -50,7 +52,7 @@ def _block(shipped: Mapping[str, Any], subscriber: str) -> dict[str, Any]:
 
 
 def _belongs(name: str, subscriber: str) -> bool:
-    return name.startswith(_prefix(subscriber))
+    return name.startswith(_prefix(subscriber)) and not name.startswith(_ROUTED)
 
 
 def _prefix(subscriber: str) -> str:

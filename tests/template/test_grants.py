@@ -13,6 +13,7 @@ from handlers.postroom.aws.expressions import key_attributes, to_attributes
 from handlers.postroom.discovery import job_types
 from handlers.postroom.events import utc_text
 from handlers.postroom.outbox import SHARDS
+from handlers.postroom.webhooks.receivers import Reach
 from handlers.shop import audiences
 from handlers.shop.audiences import Audience, Size
 from infra.checks.template import Template
@@ -20,10 +21,12 @@ from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
 from infra.local.client import cart
 from infra.local.driving import run_until_idle
+from infra.local.http_messages import HttpAnswer
 from infra.local.providers.cards import CardGateway
 from infra.local.providers.cards_app import cards_app
 from infra.local.providers.mail import Mailbox, MailServer
 from infra.local.providers.outages import Switch
+from infra.local.providers.webhooks import WebhookReceiver, webhooks_app
 from infra.local.servers import LOOPBACK, Servers
 from infra.local.stack import Options, Stack, poll
 from tests.template.conftest import ROOT
@@ -33,7 +36,8 @@ JOB_TYPES = job_types("handlers")
 SUBSCRIBERS = {"".join(map(str.title, each.subscriber.split("-"))): each for each in JOB_TYPES}
 """By what their resources' logical ids begin with."""
 DESKS = ("Checkout", "Jobs", "Signup", "Shipping", "Wallet", "StartCampaign", "PasswordResets", "Online")
-FUNCTIONS = (*DESKS, "Reconcile", "Relay", "Sweep", *SUBSCRIBERS, "Watch")
+WEBHOOKS = ("WebhooksApi", "WebhooksOutcomes", "WebhooksDue")
+FUNCTIONS = (*DESKS, "Reconcile", "Relay", "Sweep", *SUBSCRIBERS, *WEBHOOKS, "Watch")
 NAMED = ("ShopTable", "JobsTable", "EventsTopic", "OrderedEventsTopic", "InvoiceBucket")
 A_WHILE_SECONDS = 61
 A_REQUEST_IS_OVER_SECONDS = 3_600
@@ -49,13 +53,37 @@ class Day:
     clock: ManualClock
     usage: Usage
     session: Session
+    receiver: Switch
+    hooks_url: str
+    secrets: list[str]
     events: int = 0
 
-    def place_orders(self, count: int) -> None:
+    def place_orders(self, count: int, subject: str = "alice") -> None:
         for _ in range(count):
-            headers = {"idempotency-key": self._next("key"), "content-type": "application/json"}
-            answer = self.stack.call("POST", "/checkout", headers, json.dumps(cart("ada@example.com")))
-            assert self.stack.call("GET", answer.headers["location"]).status == 200
+            answer = self.post("/checkout", cart("ada@example.com"), subject)
+            assert self.stack.call("GET", answer.headers["location"], subject=subject).status == 200
+
+    def hear_by_webhook(self) -> None:
+        """While it works; while it does not, for so long that the table takes the wait over; and again."""
+        registered = self.post("/webhooks", {"url": f"{self.hooks_url}/alice"}).json
+        self.secrets.append(registered["secret"])
+        hook = f"/webhooks/{registered['id']}"
+        for subject in ("alice", "bola"):
+            self.place_orders(1, subject)
+        self.run_until_idle()
+        self.receiver.fail()
+        for orders in (1, MORE_THAN_SHARDS):
+            self.place_orders(orders)
+            self.run_until_idle()
+            self.clock.advance(A_REQUEST_IS_OVER_SECONDS)
+            self.run_until_idle()
+            assert self.stack.functions["WebhooksDueFunction"].invoke({}).error is None
+        self.receiver.mend()
+        assert self.post(f"{hook}/rotate", {}).status == 200
+        assert self.post(f"{hook}/ping", {}).status == 202
+        self.run_until_idle()
+        assert self.stack.call("GET", "/webhooks").json["webhooks"][0]["state"] == "enabled"
+        assert self.stack.call("DELETE", hook).status == 204
 
     def cancel(self) -> None:
         """Mostly too late, which is an answer, too."""
@@ -63,10 +91,10 @@ class Day:
         answer = self.stack.call("POST", "/checkout", headers, json.dumps(cart("ada@example.com")))
         assert self.stack.call("DELETE", answer.headers["location"]).status == 202
 
-    def post(self, path: str, body: Any = None) -> Any:
+    def post(self, path: str, body: Any = None, subject: str = "alice") -> HttpAnswer:
         """A request with a key of its own, of whatever outcome."""
         headers = {"idempotency-key": self._next("key"), "content-type": "application/json"}
-        return self.stack.call("POST", path, headers, json.dumps(body or {}))
+        return self.stack.call("POST", path, headers, json.dumps(body or {}), subject=subject)
 
     def visit(self) -> None:
         """What customers do beside placing orders."""
@@ -205,15 +233,19 @@ def day() -> Iterator[Day]:
     aws, servers = LocalAws(clock), Servers()
     usage, works = Usage(aws), Switch(clock.now)
     port = servers.protocol(MailServer(Mailbox(), works).session)
+    receiver, secrets = Switch(clock.now), list[str]()
+    hooks_url = servers.http(webhooks_app(WebhookReceiver(receiver, lambda _: secrets)))
     parameters = {
         "CardsUrl": servers.http(cards_app(CardGateway(works))),
         "MailUrl": f"smtp://{LOOPBACK}:{port}",
         "MailFrom": "shop@example.com",
         "CampaignStepRecipients": "2",
     }
-    options = Options(parameters=parameters, runner=usage.runner)
+    options = Options(
+        parameters=parameters, runner=usage.runner, overrides={"WEBHOOK_RECEIVERS": Reach.LOOPBACK_TOO}
+    )
     stack = Stack.from_template(ROOT / "template.yaml", aws, options)
-    yield Day(stack, clock, usage, aws.session())
+    yield Day(stack, clock, usage, aws.session(), receiver, hooks_url, secrets)
     stack.close()
     servers.close()
 
@@ -246,6 +278,7 @@ def live_through(day: Day) -> None:
         day.leave_dead_letters(count)
         day.watch()
     day.reconcile()
+    day.hear_by_webhook()
 
 
 def _be_late(day: Day, orders: int) -> None:

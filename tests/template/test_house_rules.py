@@ -78,6 +78,28 @@ WEAKENINGS = [
         put("Api", *BODY_PATHS, "/checkout", "post", "security", [{}]),
     ),
     (
+        "webhooks-to-loopback",
+        "webhooks_go_to_the_public_only",
+        put("WebhooksFunction", "Environment", "Variables", "WEBHOOK_RECEIVERS", "public-and-loopback"),
+    ),
+    (
+        "webhooks-wherever-a-parameter-says",
+        "webhooks_go_to_the_public_only",
+        put("WebhooksApiFunction", "Environment", "Variables", "WEBHOOK_RECEIVERS", {"Ref": "Reach"}),
+    ),
+    (
+        "webhooks-of-webhooks",
+        "stream_mapping_wakes_for_what_is_new_only",
+        put(
+            "WebhooksOutcomesFunctionEnded",
+            "FilterCriteria",
+            "Filters",
+            0,
+            "Pattern",
+            '{"dynamodb":{"NewImage":{"state":{"S":["completed","dead","expired"]}}}}',
+        ),
+    ),
+    (
         "TIME-2-no-zone",
         "schedule_names_its_zone",
         unset("SweepFunctionEveryMinute", "ScheduleExpressionTimezone"),
@@ -152,12 +174,12 @@ WEAKENINGS = [
     ),
     (
         "relay-unfiltered",
-        "stream_mapping_wakes_for_new_events_only",
+        "stream_mapping_wakes_for_what_is_new_only",
         unset("RelayFunctionBorn", "FilterCriteria"),
     ),
     (
         "relay-wakes-for-updates",
-        "stream_mapping_wakes_for_new_events_only",
+        "stream_mapping_wakes_for_what_is_new_only",
         put(
             "RelayFunctionBorn",
             "FilterCriteria",
@@ -169,7 +191,7 @@ WEAKENINGS = [
     ),
     (
         "relay-filter-on-a-branch",
-        "stream_mapping_wakes_for_new_events_only",
+        "stream_mapping_wakes_for_what_is_new_only",
         put(
             "RelayFunctionBorn",
             "FilterCriteria",

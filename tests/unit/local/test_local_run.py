@@ -13,6 +13,7 @@ import pytest
 
 from infra.local.client import Client, cart, jobs_of
 from infra.local.local_run import LocalRun, RunOptions
+from infra.local.providers.webhooks import Received
 from infra.local.shop_facts import Facts, wait_for
 
 SOON_SECONDS = 30.0
@@ -198,3 +199,37 @@ def test_stop_finishes_or_gives_back_what_is_in_flight_at_once(
     assert took < 8
     assert receipts + facts.unpublished() == 30
     assert run.mailbox.arrivals == len(run.mailbox.mails)
+
+
+def test_a_registered_webhook_is_sent_signed_requests_that_can_be_looked_at(run: LocalRun) -> None:
+    caller = {"authorization": f"Bearer {run.stack.token('hanna')}", "content-type": "application/json"}
+    url = f"{run.urls.webhooks}/hanna"
+
+    def post(path: str, body: object, key: str) -> dict[str, Any]:
+        headers = {**caller, "idempotency-key": key}
+        status, answer = ask(run.urls.api, "POST", path, json.dumps(body).encode(), headers)
+        assert status in (201, 202), answer
+        return dict(json.loads(answer))
+
+    def heard() -> list[Received]:
+        return [each for each in run.receiver.received if each.url == url]
+
+    hook = post("/webhooks", {"url": url}, "hook-1")["id"]
+    run.switches["webhooks"].fail()
+    post(f"/webhooks/{hook}/ping", {}, "ping-1")
+    wait_for(lambda: len(heard()) == 1, SOON_SECONDS, "the failed ping")
+    run.switches["webhooks"].mend()
+    wait_for(lambda: len(heard()) == 2, SOON_SECONDS, "its retry")
+
+    assert [(each.status, each.valid) for each in heard()] == [(503, True), (204, True)]
+    assert len({each.id for each in heard()}) == 1
+    status, page = ask(run.urls.api, "GET", "/received")
+    assert (status, heard()[0].id.encode() in page) == (200, True)
+    assert ask(run.urls.api, "DELETE", f"/webhooks/{hook}", headers=caller)[0] == 204
+
+
+def test_a_request_that_nobody_we_know_has_signed_is_refused(run: LocalRun) -> None:
+    status, _ = ask(run.urls.webhooks, "POST", "/nobody", b"{}", {"webhook-id": "1"})
+
+    assert status == 401
+    assert run.receiver.received[-1].valid is False
