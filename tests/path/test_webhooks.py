@@ -16,6 +16,7 @@ from handlers.postroom.errors import Explained
 from handlers.postroom.webhooks.registry import Registry
 from handlers.postroom.webhooks.sending import Reply, Sender
 from handlers.postroom.webhooks.signing import is_signed
+from tests.path import campaigns
 from tests.path.conftest import OpenShop
 from tests.path.mortal_shop import redrive
 from tests.path.shop import SUBSCRIBERS, Shop
@@ -166,15 +167,27 @@ def test_a_receiver_that_is_down_is_tried_for_three_days_then_disabled_and_a_red
 def test_a_dead_job_is_told_too_and_its_later_completion_as_well(shop: Shop, receiver: Receiver) -> None:
     shop.expects("job.attempt_failed")
     post(shop, "/webhooks", {"url": URL})
-    shop.mailer.switch.fail()
-    event = shop.order(1001)
+    event = shop.order(1001, email="ada.example.com")
     shop.run_until_idle()
-    shop.mailer.switch.mend()
+    shop.set_attribute("order-1001", "email", "ada@example.com")
     redrive(shop, "receipts")
     shop.run_until_idle()
 
     kinds = [told["type"] for told in receiver.told if told["data"]["id"] == f"{event.id}:receipts"]
     assert kinds == ["job.dead", "job.completed"]
+
+
+def test_a_campaign_tells_of_its_steps_and_not_of_each_mail(open_shop: OpenShop, receiver: Receiver) -> None:
+    deliveries = queue_handler(queue_webhooks.deliver, provider=receiver.sender)
+    shop = open_shop(campaigns.steps_of(4), webhooks=deliveries)
+    post(shop, "/webhooks", {"url": URL})
+    campaigns.join(shop, 6)
+
+    campaigns.start(shop)
+    shop.run_until_idle()
+
+    assert campaigns.got(shop) == campaigns.each_once(6)
+    assert [told["data"]["id"].rpartition(":")[2] for told in receiver.told] == ["campaigns"] * 2
 
 
 def test_no_message_holds_a_secret_or_a_url(shop: Shop) -> None:

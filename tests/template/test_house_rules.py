@@ -100,6 +100,19 @@ WEAKENINGS = [
         ),
     ),
     (
+        "webhooks-of-each-mail-of-a-campaign",
+        "stream_mapping_wakes_for_what_is_new_only",
+        put(
+            "WebhooksOutcomesFunctionEnded",
+            "FilterCriteria",
+            "Filters",
+            0,
+            "Pattern",
+            '{"dynamodb":{"Keys":{"sk":{"S":[{"anything-but":["webhooks"]}]}},'
+            '"NewImage":{"state":{"S":["completed","dead","expired"]}}}}',
+        ),
+    ),
+    (
         "TIME-2-no-zone",
         "schedule_names_its_zone",
         unset("SweepFunctionEveryMinute", "ScheduleExpressionTimezone"),
