@@ -144,6 +144,11 @@ class Shop(Facts):
         self.check()
         return moved
 
+    @property
+    def scheduled(self) -> set[str]:
+        """Functions that run every minute or so: hours pass faster without."""
+        return {schedule.function.name for schedule in self.stack.schedules}
+
     @contextmanager
     def without(self, *functions: str) -> Iterator[None]:
         """Leave functions alone for a while, as if their pollers and schedules were down."""

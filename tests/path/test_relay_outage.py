@@ -15,10 +15,6 @@ HOUR = 3600
 EVERY_HOURS = 2
 ORDERS = 36
 """One every two hours, three days long."""
-ALL_SCHEDULES = ("SweepFunction", "WatchFunction", "ReconcileFunction")
-MINUTELY = ("WatchFunction", "ReconcileFunction")
-"""Hours pass faster without what looks every minute and finds nothing."""
-
 
 AGE_LIMITS = [(HOUR, 0), (-1, KEPT_SECONDS // (EVERY_HOURS * HOUR))]
 """The age in seconds at which the mapping gives records up (-1: never), and how many then reach the relay."""
@@ -26,6 +22,11 @@ AGE_LIMITS = [(HOUR, 0), (-1, KEPT_SECONDS // (EVERY_HOURS * HOUR))]
 
 def patient(age_limit: int) -> dict[str, dict[str, int]]:
     return {"RelayFunctionBorn": {"MaximumRecordAgeInSeconds": age_limit}}
+
+
+def idle_schedules(shop: Shop) -> set[str]:
+    """Hours pass faster without what looks every minute and finds nothing."""
+    return shop.scheduled - {"SweepFunction"}
 
 
 def records_relayed(shop: Shop) -> int:
@@ -39,7 +40,7 @@ def lag(shop: Shop) -> float:
 def orders_over_three_days(shop: Shop, *, swept_for: float = 0) -> list[float]:
     """Place them without a relay; the sweep works for so many seconds after each. Returns the lag at each."""
     lags = []
-    with shop.without("RelayFunction", *MINUTELY):
+    with shop.without("RelayFunction", *idle_schedules(shop)):
         for number in range(1, ORDERS + 1):
             shop.order(number)
             if swept_for:
@@ -59,7 +60,7 @@ def test_a_relay_down_for_72_hours_loses_nothing_that_the_stream_has_forgotten(
     assert lags == [EVERY_HOURS * HOUR * number for number in range(1, ORDERS + 1)]
     assert len(outstanding(shop)) == ORDERS
 
-    with shop.without(*MINUTELY):
+    with shop.without(*idle_schedules(shop)):
         shop.run_for(121)
 
     assert records_relayed(shop) == relayed
@@ -74,7 +75,7 @@ def test_while_the_sweep_stands_in_the_lag_is_minutes_and_the_relay_that_comes_b
     open_shop: OpenShop, age_limit: int, relayed: int
 ) -> None:
     shop = open_shop(patient(age_limit))
-    with shop.without("RelayFunction", *MINUTELY):
+    with shop.without("RelayFunction", *idle_schedules(shop)):
         shop.order(0)
         shop.run_for(119)
         in_between = lag(shop)
@@ -82,7 +83,7 @@ def test_while_the_sweep_stands_in_the_lag_is_minutes_and_the_relay_that_comes_b
     lags = orders_over_three_days(shop, swept_for=121)
     before = shop.everything()
 
-    with shop.without(*ALL_SCHEDULES), shop.aws.metered() as calls:
+    with shop.without(*shop.scheduled), shop.aws.metered() as calls:
         shop.settle()
 
     assert in_between == 119.0
@@ -101,14 +102,14 @@ def test_a_relay_that_comes_back_reopens_no_dead_job(open_shop: OpenShop, swept_
     answers: list[Exception] = [ProviderError(422, "no such mailbox")]
     shop = open_shop(receipts=calling(answers))
     shop.expects("job.attempt_failed")
-    with shop.without("RelayFunction", *MINUTELY):
+    with shop.without("RelayFunction", *idle_schedules(shop)):
         event = shop.order(1)
         shop.run_for(121)
     died = shop.jobs(event.id)["receipts"]
     if not swept_first:
         shop.set_attribute("order-1", "unpublished", outbox.shard_of("order-1"))
 
-    with shop.without(*MINUTELY):
+    with shop.without(*idle_schedules(shop)):
         shop.run_for(121)
 
     assert died["state"] == "dead"

@@ -17,8 +17,6 @@ from tests.path.conftest import OpenShop
 from tests.path.shop import Shop, with_policy
 
 FAILED = "job.attempt_failed"
-SCHEDULED = ("SweepFunction", "WatchFunction", "ReconcileFunction")
-"""What runs every minute or so: hours pass faster without."""
 OUTAGE_POLICY = {"attempts": 5, "base_ms": 1_000, "cap_ms": 60_000, "jitter": Jitter.NONE}
 
 
@@ -99,7 +97,7 @@ def test_receipts_that_queue_up_in_an_hours_outage_are_all_delivered_and_none_tw
     shop.mailer.switch.fail(seconds=3600)
     events = [shop.order(number) for number in range(1, 41)]
 
-    with shop.without("InvoicesFunction", "LoyaltyFunction", "WarehouseFunction", *SCHEDULED):
+    with shop.without("InvoicesFunction", "LoyaltyFunction", "WarehouseFunction", *shop.scheduled):
         shop.run_until_idle()
 
     assert sorted(key for _, key in shop.mailer.sent) == sorted(f"{event.id}:receipts" for event in events)
@@ -183,7 +181,7 @@ def test_a_receipt_five_hours_late_is_still_sent(shop: Shop) -> None:
     shop.mailer.switch.fail(seconds=5 * 3600)
     event = shop.order(1001)
 
-    with shop.without(*SCHEDULED):
+    with shop.without(*shop.scheduled):
         shop.run_until_idle()
 
     assert shop.states(event.id)["receipts"] == "completed"
