@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import resource
@@ -19,6 +20,8 @@ from infra.local.shop_facts import Facts, wait_for
 from infra.local.stubs import StubCards, StubMailer, stub_runner
 
 PATIENCE_SECONDS = 300.0
+COLLECT = (50_000, 20, 100)
+"""The run keeps what it makes: looking through all of it for garbage every so often is time for nothing."""
 EFFECTS = ("orders", "picks", "credits", "mails", "invoices", "charges")
 
 
@@ -48,6 +51,7 @@ class Outcome:
 def load(orders: int, clients: int) -> int:
     """Measure both kinds of providers. Returns 1 when an order is lost or doubled, else 0."""
     logging.disable(logging.WARNING)
+    gc.set_threshold(*COLLECT)
     console = Console()
     good = True
     for name in ("real", "stub"):

@@ -1,53 +1,62 @@
 """Answer the busiest calls before they become HTTP: for runs where speed counts and the wire does not.
 
-botocore spends more on signing, headers and parsing than the model on the answer. A `before-call` hook that
-returns a parsed answer skips all of it. A call that is about to be throttled goes the whole way, so that the
-SDK's own retries stay real.
+botocore spends more on checking, writing, signing and parsing than the model on the answer. Clients whose class
+asks the model at once skip all of it. A call that is about to be throttled goes the whole way, so that
+the SDK's own retries stay real.
 """
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from infra.local.aws import wire_json
 from infra.local.aws.errors import AwsError
+from infra.local.aws.s3 import StoredObject
 
 if TYPE_CHECKING:
     from boto3.session import Session
-    from botocore.model import OperationModel
 
     from infra.local.aws.model import LocalAws
 
-TAKEN = {"dynamodb": "before-call.dynamodb", "sqs": "before-call.sqs.ChangeMessageVisibilityBatch"}
-"""By service, the calls that take it: only such whose JSON is already what botocore would make of it."""
-
-
-@dataclass(frozen=True)
-class Status:
-    """What botocore looks at in the response when the answer is parsed already."""
-
-    status_code: int
-    headers: dict[str, str] = field(default_factory=dict)
+TAKEN: Mapping[str, frozenset[str]] = {
+    "dynamodb": frozenset(
+        (
+            *("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
+            *("TransactWriteItems", "BatchExecuteStatement"),
+        )
+    ),
+    "s3": frozenset(("PutObject",)),
+    "sns": frozenset(("PublishBatch",)),
+    "sqs": frozenset(("ChangeMessageVisibilityBatch",)),
+}
+"""By service, the operations that take it."""
 
 
 def take(session: "Session", aws: "LocalAws") -> None:
-    """Let the session's clients take the shortcut."""
-    for service, calls in TAKEN.items():
-        session.events.register(calls, _answering(aws, service))
+    """Let the session's clients, from now on, take the shortcut."""
+    for service in TAKEN:
+        session.events.register(f"creating-client-class.{service}", _shortening(aws, service))
 
 
-def _answering(aws: "LocalAws", service: str) -> Callable[..., Any]:
-    def answer(model: "OperationModel", params: dict[str, Any], **_: Any) -> Any:
-        if aws.switches.is_throttled(service, model.name):
-            return None
-        try:
-            result = aws.request(service, model.name, json.loads(params["body"]))
-        except AwsError as error:
-            return Status(error.status), _error(service, error)
-        return Status(200), {**result, "ResponseMetadata": {"HTTPStatusCode": 200, "RetryAttempts": 0}}
+def _shortening(aws: "LocalAws", service: str) -> Callable[..., None]:
+    class Shortened:
+        def _make_api_call(self, operation: str, params: Mapping[str, Any]) -> Any:
+            if operation not in TAKEN[service] or aws.switches.is_throttled(service, operation):
+                return super()._make_api_call(operation, params)  # type: ignore[misc]
+            try:
+                return _parsed(aws.request(service, operation, params))
+            except AwsError as error:
+                parsed = _error(service, error)
+                raise self.exceptions.from_code(parsed["Error"]["Code"])(parsed, operation) from None  # type: ignore[attr-defined]
 
-    return answer
+    def shorten(base_classes: list[type], **_: Any) -> None:
+        base_classes.insert(0, Shortened)
+
+    return shorten
+
+
+def _parsed(result: Any) -> dict[str, Any]:
+    fields = {"ETag": result.etag} if isinstance(result, StoredObject) else result
+    return {**fields, "ResponseMetadata": {"HTTPStatusCode": 200, "RetryAttempts": 0}}
 
 
 def _error(service: str, error: AwsError) -> dict[str, Any]:
