@@ -15,6 +15,7 @@ from typing import Any
 from . import strict_json
 from .errors import ProviderError, Transient
 from .problems import Problem, bad_request, internal_error, unavailable
+from .redaction import trace
 from .retries import is_permanent, retry_after_seconds
 
 logger = logging.getLogger("postroom.http")
@@ -108,14 +109,14 @@ def answer(respond: Respond, event: Mapping[str, Any]) -> Answer:
     except (Transient, ProviderError) as error:
         if is_permanent(error):
             return _our_fault(error)
-        logger.warning("request.unavailable", exc_info=error)
+        logger.warning("request.unavailable", extra={"trace": trace(error)})
         return Answer.problem(unavailable(max(1, math.ceil(retry_after_seconds(error) or 1))))
     except Exception as error:  # noqa: BLE001 - the caller gets an answer whatever happens
         return _our_fault(error)
 
 
 def _our_fault(error: Exception) -> Answer:
-    logger.error("request.failed", exc_info=error)
+    logger.error("request.failed", extra={"trace": trace(error)})
     return Answer.problem(internal_error())
 
 

@@ -7,7 +7,6 @@ completes at once never touches them; one that fails pays for its entries when i
 dies, and nothing for the retries between, because `since` is when its state began.
 """
 
-import re
 import traceback
 from dataclasses import replace
 from pathlib import PurePath
@@ -16,6 +15,7 @@ from typing import Any
 from .deliveries import OPEN_STATES, Delivery
 from .errors import ProviderError
 from .jobs import RETENTION_SECONDS, Result
+from .redaction import redact
 from .storage import Absent, AllOf, AnyOf, Compare, Condition, Item, Key, OneOf, Update
 
 LEDGER_ENTRIES = 20
@@ -223,17 +223,6 @@ def failure(error: BaseException, attempt: int, now: float) -> Item:
     if frames:
         entry["where"] = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno} {frames[-1].name}"
     return entry
-
-
-def trace(error: BaseException) -> str:
-    """The traceback as a log may hold it: an author's or a provider's error may name people in its text."""
-    return redact("".join(traceback.format_exception(error)))
-
-
-def redact(text: str) -> str:
-    """Without what looks personal: e-mail addresses and long digit runs (cards, phones, accounts)."""
-    without_mail = re.sub(r"[^\s@<>\"']+@[^\s@<>\"']+", "[e-mail]", text)
-    return re.sub(r"\+?\d(?:[ -]?\d){8,}", "[number]", without_mail)
 
 
 def _identity(delivery: Delivery[Any]) -> dict[str, Any]:

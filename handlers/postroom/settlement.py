@@ -24,6 +24,7 @@ from .records import (
     Outcome,
     Record,
 )
+from .redaction import trace
 from .retries import LONGEST_VISIBILITY_SECONDS, is_permanent, may_have_acted, retry_after_seconds
 from .storage import Delete, Item, Put, Store, Write
 
@@ -106,7 +107,7 @@ class Settlement(Generic[D]):
         """Record a failed run; the job is retried after its backoff, or dead."""
         dead = is_permanent(error) or delivery.attempt >= self.job_type.retry.attempts
         fields = {**self.fields(delivery.record), "job": delivery.job_id, "attempt": delivery.attempt}
-        logger.warning("job.attempt_failed", extra={**fields, "trace": job_rows.trace(error)})
+        logger.warning("job.attempt_failed", extra={**fields, "trace": trace(error)})
         try:
             self.around.store.write(job_rows.failed(delivery, error, dead=dead, now=self._now()))
         except ConditionFailed as refused:
@@ -117,7 +118,7 @@ class Settlement(Generic[D]):
 
     def unrecorded(self, delivery: Delivery[D], error: Exception) -> Outcome:
         """Nothing could be written about this run: the record comes back, the job's row stays as it is."""
-        fields = {**self.fields(delivery.record), "trace": job_rows.trace(error)}
+        fields = {**self.fields(delivery.record), "trace": trace(error)}
         logger.error("job.unrecorded", extra=fields)
         return Outcome("retrying", self._backoff_seconds(delivery, error))
 

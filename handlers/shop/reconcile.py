@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ..postroom.acceptance import tombstone
 from ..postroom.errors import ConditionFailed, PostroomError
 from ..postroom.idempotency import id_in_settlement_key
+from ..postroom.redaction import trace
 from ..postroom.retries import is_permanent
 from ..postroom.storage import Item, Key, Put, Store
 from .orders import order_key
@@ -81,7 +82,9 @@ class Reconciliation:
         except PostroomError as error:
             permanent = is_permanent(error)
             name = "charge.refund_refused" if permanent else "charge.not_settled"
-            logger.error(name, exc_info=error, extra={"charge": charge.id, "order": key.pk})  # noqa: TRY400
+            logger.error(  # noqa: TRY400 - the trace is given as it may be logged
+                name, extra={"charge": charge.id, "order": key.pk, "trace": trace(error)}
+            )
             return "refused" if permanent else "left"
 
     def _closed(self, key: Key, charge: PastCharge) -> Item:

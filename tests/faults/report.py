@@ -71,7 +71,7 @@ def sweep(
         work: list[tuple[str, Trial]] = []
         for name, calls in zip(names, pool.map(_calls, names, chunksize=1), strict=True):
             report.add(name, Outcome(Trial(), (), calls.violations))
-            work += [(name, trial) for trial in trials(calls, SCENARIOS[name])]
+            work += [(name, trial) for trial in trials(calls)]
         found = pool.imap_unordered(_look_for, range(len(BUGS)))
         for done, (name, outcome) in enumerate(pool.imap_unordered(_replay, work, chunksize=CHUNK)):
             report.add(name, outcome)
@@ -108,7 +108,7 @@ def _outcomes(bug: Bug, name: str) -> Iterator[Outcome]:
     scenario = SCENARIOS[name]
     calls = calls_of(scenario, bug.plant)
     yield Outcome(Trial(), (), calls.violations)
-    for trial in trials(calls, scenario):
+    for trial in trials(calls):
         yield replay(scenario, trial, bug.plant)
 
 

@@ -87,16 +87,10 @@ def calls_of(scenario: Scenario, variant: Variant = unchanged) -> Calls:
     return Calls(alone.calls, doubled.calls)
 
 
-def trials(calls: Calls, scenario: Scenario) -> Iterator[Trial]:
+def trials(calls: Calls) -> Iterator[Trial]:
     """Everything to try, given what is called without a fault."""
     yield from (Trial(Plan(spot, fault)) for spot in calls.alone for fault in spot.faults)
-    if _consumes(scenario):
-        yield from (Trial(condition=name) for name in DUPLICATES)
+    yield from (Trial(condition=name) for name in DUPLICATES)
     yield from (Trial(Plan(spot, fault), DOUBLED) for spot in calls.doubled for fault in spot.faults)
     for name in FREEDOMS:
         yield from (Trial(condition=name, seed=seed) for seed in SEEDS)
-
-
-def _consumes(scenario: Scenario) -> bool:
-    named = {f"{each.capitalize()}Function" for each in scenario.setting.subscribers}
-    return bool(named & scenario.disturbs)

@@ -21,7 +21,7 @@ def test_no_promise_is_broken_as_it_is_and_under_a_few_faults(scenario: Scenario
 
     assert list(calls.violations) == []
     assert calls.alone, "the scenario makes no call that could be disturbed"
-    for trial in _some(list(trials(calls, scenario))):
+    for trial in _some(list(trials(calls))):
         assert (str(trial), replay(scenario, trial).violations) == (str(trial), [])
 
 

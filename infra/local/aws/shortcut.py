@@ -1,7 +1,7 @@
 """Answer the busiest calls before they become HTTP: for runs where speed counts and the wire does not.
 
-botocore spends more on checking, writing, signing and parsing than the model on the answer. Clients whose class
-asks the model at once skip all of it. A call that is about to be throttled goes the whole way, so that
+botocore spends more on checking, writing, signing and parsing than the model on the answer. Clients whose
+class asks the model at once skip all of it. A call that is about to be throttled goes the whole way, so that
 the SDK's own retries stay real.
 """
 

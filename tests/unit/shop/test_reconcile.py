@@ -220,12 +220,14 @@ def test_a_refund_that_the_gateway_refuses_is_told_and_holds_nobody_up(
     shop.crash_between_charge_and_commit(key="key-1")
     shop.crash_between_charge_and_commit(key="key-2")
     shop.wait()
-    shop.gateway.faults.on("refund", failing(ProviderError(422, "disputed")))
+    shop.gateway.faults.on("refund", failing(ProviderError(422, "disputed by ada@example.com")))
 
     with caplog.at_level(logging.ERROR):
         assert shop.reconcile() == {"refused": 1, "refunded": 1}
 
-    assert [record.message for record in caplog.records].count("charge.refund_refused") == 1
+    [told] = [record for record in caplog.records if record.message == "charge.refund_refused"]
+    assert "disputed by [e-mail]" in vars(told)["trace"]
+    assert "ada@" not in caplog.text
     assert shop.reconcile() == {}
 
 
