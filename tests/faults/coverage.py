@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from infra.checks.grants import granted, needed_by_lambda
 from infra.checks.template import Template
 from infra.testkit.gate import Site
 from tests.faults.template import PATH
-from tests.template.grants import granted, needed_by_lambda
 
 CALLED_AS: Mapping[str, Sequence[str]] = {
     "PutItem": ("PutItem", "TransactWriteItems"),

@@ -44,7 +44,7 @@ def test_its_test_passes_and_so_do_those_that_every_subscriber_has(clone: Clone)
 
 
 def test_its_role_grants_what_it_uses_and_nothing_else(clone: Clone) -> None:
-    clone.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/template/test_grants.py")
+    clone.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/template/test_roles.py")
 
 
 def test_again_it_refuses_and_changes_nothing(clone: Clone) -> None:

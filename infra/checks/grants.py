@@ -57,6 +57,20 @@ def needed_by_lambda(template: Template, function: str) -> set[Grant]:
     return needed
 
 
+def differences(template: Template, used: Mapping[str, set[Grant]]) -> dict[str, list[str]]:
+    """What is wrong with each function's role: a grant that it lacks, or one that nothing uses."""
+    return {function: sorted(_difference(template, function, used)) for function, _ in template.functions()}
+
+
+def _difference(template: Template, function: str, used: Mapping[str, set[Grant]]) -> Iterator[str]:
+    needed, grants = (
+        used.get(function, set()) | needed_by_lambda(template, function),
+        granted(template, function),
+    )
+    yield from (f"lacks {action} on {resource}" for action, resource in needed - grants)
+    yield from (f"has {action} on {resource} for nothing" for action, resource in grants - needed)
+
+
 def _polling(template: Template, mapping: Mapping[str, Any]) -> Iterator[Grant]:
     source = str(target(mapping["EventSourceArn"]))
     if source in dict(template.queues()):

@@ -1,12 +1,13 @@
-"""Every role grants what its function uses, and nothing else."""
+"""A day in the life of the stack on which every function asks AWS for all that it may ever need."""
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-import pytest
 from boto3 import Session
 
 from handlers.postroom.aws.expressions import key_attributes, to_attributes
@@ -16,6 +17,7 @@ from handlers.postroom.outbox import SHARDS
 from handlers.postroom.webhooks.receivers import Reach
 from handlers.shop import audiences
 from handlers.shop.audiences import Audience, Size
+from infra.checks.grants import Grant, Usage
 from infra.checks.template import Template
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
@@ -29,15 +31,10 @@ from infra.local.providers.outages import Switch
 from infra.local.providers.webhooks import WebhookReceiver, webhooks_app
 from infra.local.servers import LOOPBACK, Servers
 from infra.local.stack import Options, Stack, poll
-from tests.template.conftest import ROOT
-from tests.template.grants import Usage, granted, needed_by_lambda
 
 JOB_TYPES = job_types("handlers")
 SUBSCRIBERS = {"".join(map(str.title, each.subscriber.split("-"))): each for each in JOB_TYPES}
 """By what their resources' logical ids begin with."""
-DESKS = ("Checkout", "Jobs", "Signup", "Shipping", "Wallet", "StartCampaign", "PasswordResets", "Online")
-WEBHOOKS = ("WebhooksApi", "WebhooksOutcomes", "WebhooksDue")
-FUNCTIONS = (*DESKS, "Reconcile", "Relay", "Sweep", *SUBSCRIBERS, *WEBHOOKS, "Watch")
 NAMED = ("ShopTable", "JobsTable", "EventsTopic", "OrderedEventsTopic", "InvoiceBucket")
 A_WHILE_SECONDS = 61
 A_REQUEST_IS_OVER_SECONDS = 3_600
@@ -227,8 +224,9 @@ class Day:
         return f"{kind}-{self.events}"
 
 
-@pytest.fixture
-def day() -> Iterator[Day]:
+@contextmanager
+def day_of(template: Path) -> Iterator[Day]:
+    """Run the template's stack here, on a clock moved by hand."""
     clock = ManualClock()
     aws, servers = LocalAws(clock), Servers()
     usage, works = Usage(aws), Switch(clock.now)
@@ -244,10 +242,12 @@ def day() -> Iterator[Day]:
     options = Options(
         parameters=parameters, runner=usage.runner, overrides={"WEBHOOK_RECEIVERS": Reach.LOOPBACK_TOO}
     )
-    stack = Stack.from_template(ROOT / "template.yaml", aws, options)
-    yield Day(stack, clock, usage, aws.session(), receiver, hooks_url, secrets)
-    stack.close()
-    servers.close()
+    stack = Stack.from_template(template, aws, options)
+    try:
+        yield Day(stack, clock, usage, aws.session(), receiver, hooks_url, secrets)
+    finally:
+        stack.close()
+        servers.close()
 
 
 def live_through(day: Day) -> None:
@@ -297,17 +297,9 @@ def _miss_the_relay(day: Day, orders: int) -> None:
     day.run_until_idle()
 
 
-def test_every_role_grants_what_its_function_uses_and_nothing_else(shipped: Template, day: Day) -> None:
-    live_through(day)
-
-    names = day.names(shipped)
-    differences = {}
-    for function in (f"{name}Function" for name in FUNCTIONS):
-        used = day.usage.of(function, names) | needed_by_lambda(shipped, function)
-        grants = granted(shipped, function)
-        differences[function] = {"missing": used - grants, "unused": grants - used}
-    assert differences == {function: {"missing": set(), "unused": set()} for function in differences}
-
-
-def test_every_function_is_looked_at(shipped: Template) -> None:
-    assert {name for name, _ in shipped.functions()} == {f"{name}Function" for name in FUNCTIONS}
+def used(path: Path, template: Template) -> dict[str, set[Grant]]:
+    """What each function of the template at `path` asks for on such a day, by its logical id."""
+    with day_of(path) as day:
+        live_through(day)
+        names = day.names(template)
+        return {function: day.usage.of(function, names) for function, _ in template.functions()}

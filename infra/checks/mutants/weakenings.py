@@ -1,17 +1,6 @@
-"""The shipped template keeps every house rule, and each way to weaken it is caught by its rule."""
+"""Each house rule on queues, mappings, subscriptions and requests, broken."""
 
-import copy
-import dataclasses
-from collections.abc import Callable
-from typing import Any
-
-import pytest
-
-from infra.checks.rules import RULES, findings
-from infra.checks.template import Template
-
-Resources = dict[str, Any]
-Change = Callable[[Resources], None]
+from infra.checks.mutants.changes import Mutant, add, put, unset
 
 TOPIC_STATEMENT = {
     "Effect": "Allow",
@@ -20,42 +9,6 @@ TOPIC_STATEMENT = {
     "Resource": "*",
     "Condition": {"ArnEquals": {"aws:SourceArn": {"Ref": "EventsTopic"}}},
 }
-
-
-def unset(resource: str, *path: Any) -> Change:
-    def change(resources: Resources) -> None:
-        *parents, last = path
-        del _inner(resources[resource]["Properties"], parents)[last]
-
-    return change
-
-
-def put(resource: str, *path_and_value: Any) -> Change:
-    def change(resources: Resources) -> None:
-        *parents, last, value = path_and_value
-        _inner(resources[resource]["Properties"], parents)[last] = value
-
-    return change
-
-
-def add(name: str, kind: str, properties: dict[str, Any]) -> Change:
-    def change(resources: Resources) -> None:
-        resources[name] = {"Type": kind, "Properties": properties}
-
-    return change
-
-
-def _inner(value: Any, path: Any) -> Any:
-    for step in path:
-        value = value[step]
-    return value
-
-
-def weakened(template: Template, change: Change) -> Template:
-    resources = copy.deepcopy(dict(template.resources))
-    change(resources)
-    return Template(resources, template.jobs)
-
 
 POLICY = ("PolicyDocument", "Statement", 0)
 REDRIVE = "RedrivePolicy"
@@ -404,58 +357,4 @@ WEAKENINGS = [
     ),
 ]
 
-
-def test_shipped_template_keeps_every_rule(shipped: Template) -> None:
-    assert list(findings(shipped)) == []
-
-
-@pytest.mark.parametrize(
-    ("rule", "change"), [pytest.param(rule, change, id=name) for name, rule, change in WEAKENINGS]
-)
-def test_weakened_template_is_caught_by_its_rule(shipped: Template, rule: str, change: Change) -> None:
-    broken = {name for name, _ in findings(weakened(shipped, change))}
-
-    assert rule in broken
-
-
-def test_every_rule_has_caught_something() -> None:
-    assert {rule for _, rule, _ in WEAKENINGS} == {rule.__name__ for rule in RULES}
-
-
-def test_attempts_raised_in_code_without_the_template_are_caught(shipped: Template) -> None:
-    receipts = shipped.jobs["ReceiptsFunction"]
-    longer = dataclasses.replace(receipts.retry, attempts=41)
-    jobs = {**shipped.jobs, "ReceiptsFunction": dataclasses.replace(receipts, retry=longer)}
-
-    broken = {rule: found.resource for rule, found in findings(Template(shipped.resources, jobs))}
-
-    assert broken == {"receive_count_leaves_headroom": "ReceiptsQueue"}
-
-
-@pytest.mark.parametrize(
-    ("actions", "condition", "kept"),
-    [
-        pytest.param(
-            ["kms:GenerateDataKey*", "kms:Decrypt"], {"ArnEquals": {"aws:SourceArn": "x"}}, True, id="ours"
-        ),
-        pytest.param(["kms:Decrypt"], {"ArnEquals": {"aws:SourceArn": "x"}}, False, id="SNS-3-no-data-key"),
-        pytest.param(["kms:GenerateDataKey", "kms:Decrypt"], {}, False, id="SNS-3-any-topic"),
-    ],
-)
-def test_own_key_must_let_the_topic_write(
-    shipped: Template, actions: list[str], condition: dict[str, Any], kept: bool
-) -> None:
-    statement = {
-        "Effect": "Allow",
-        "Principal": {"Service": "sns.amazonaws.com"},
-        "Action": actions,
-        "Condition": condition,
-    }
-
-    def change(resources: Resources) -> None:
-        add("Key", "AWS::KMS::Key", {"KeyPolicy": {"Statement": [statement]}})(resources)
-        put("LoyaltyQueue", "KmsMasterKeyId", {"Ref": "Key"})(resources)
-
-    broken = {rule for rule, _ in findings(weakened(shipped, change))}
-
-    assert broken == (set() if kept else {"encryption_lets_the_topic_write"})
+MUTANTS = [Mutant(*each) for each in WEAKENINGS]
