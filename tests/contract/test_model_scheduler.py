@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from infra.local.aws import LocalAws, SystemClock
+from infra.local.aws.scheduler.expressions import parse
+from infra.local.aws.scheduler.schedule import Schedule
 from tests.contract.backends import START, Model
 from tests.contract.builders import create_queue, queue_arn, refused
 
@@ -23,6 +27,19 @@ MINUTE, HOUR = 60, 3_600
 
 def at(instant: float) -> str:
     return f"at({datetime.datetime.fromtimestamp(instant, datetime.UTC):%Y-%m-%dT%H:%M:%S})"
+
+
+@given(st.floats(1_796_000_000, 1_796_000_100), st.sampled_from(["rate(1 minute)", "cron(* * * * ? *)"]))
+def test_what_has_run_at_a_millisecond_runs_at_a_later_one(start: float, expression: str) -> None:
+    """However its start lies between two: it would else run at that one for ever."""
+    schedule = Schedule("arn", "group", "one", {}, parse(expression, "UTC", start), start, start)
+
+    first = schedule.next_ms(start)
+    assert first is not None
+    second = schedule.next_ms(first / 1000)
+
+    assert second is not None
+    assert 59_998 <= second - first <= 60_002
 
 
 @dataclass

@@ -41,11 +41,14 @@ class Schedule:
         return self.request.get("ActionAfterCompletion") == "DELETE"
 
     def next_ms(self, after: float) -> int | None:
-        """When it runs next, epoch milliseconds; None when it is done."""
+        """When it runs next, epoch milliseconds; None when it is done. A recurring one never twice in one."""
         instant = self.expression.next_after(after)
+        if instant is not None and self.expression.is_recurring and _ms(instant) <= _ms(after):
+            # between two milliseconds, and the one below it, at which it ran, is now
+            instant = self.expression.next_after(instant + 1 / MILLISECONDS)
         if instant is None or (self.last is not None and instant > self.last):
             return None
-        return round(instant * MILLISECONDS)
+        return _ms(instant)
 
 
 @dataclass(slots=True, eq=False)
@@ -87,3 +90,7 @@ class Run:
     def _backoff_ms(self) -> int:
         seconds: int = min(_LONGEST_BACKOFF_SECONDS, 2 ** min(self.attempts, 10))
         return seconds * MILLISECONDS
+
+
+def _ms(instant: float) -> int:
+    return round(instant * MILLISECONDS)
