@@ -45,10 +45,15 @@ class Republisher:
     new_id: Callable[[], str]
     clock: Callable[[], float]
 
-    def send(self, event_id: str, to: JobType[Any], *, reopen: bool = False) -> Sent:
-        """Raises `NotFound` when the subscriber's type has no such event, `TooOld`, or `Transient`."""
+    def send(
+        self, event_id: str, to: JobType[Any], *, reopen: bool = False, first_time: bool = False
+    ) -> Sent:
+        """`first_time` says that the subscriber cannot have had it before, however old it is.
+
+        Raises `NotFound` when the subscriber's type has no such event, `TooOld`, or `Transient`.
+        """
         text, envelope = self._event(event_id, to)
-        if self.clock() - envelope.time.timestamp() >= OLDEST_SECONDS:
+        if not first_time and self.clock() - envelope.time.timestamp() >= OLDEST_SECONDS:
             raise TooOld(f"{event_id} is older than {OLDEST_SECONDS // 86_400} days: it might be done twice")
         publication = self.new_id()
         attributes = {"type": envelope.type, "publication": publication}

@@ -190,12 +190,23 @@ class Shop(Facts):
         headers = {"content-type": "application/json", "idempotency-key": key}
         return self.stack.call("POST", path, headers, json.dumps(body), subject=caller)
 
-    def order(self, number: int, *, email: str = "ada@example.com", caller: str = "ada") -> Event[OrderPaid]:
-        """Write an order under a readable id, exactly as checkout does: one put, born with its event."""
+    def order(
+        self,
+        number: int,
+        *,
+        email: str = "ada@example.com",
+        caller: str = "ada",
+        told: Callable[[str], str] = lambda event: event,
+    ) -> Event[OrderPaid]:
+        """Write an order under a readable id, exactly as checkout does: one put, born with its event.
+
+        `told` may tell the event otherwise, as another version of the code would.
+        """
         event = self.event(number, caller)
         line = OrderLine("adire-shirt", "Adire shirt", AMOUNT, 1)
         order = Order(str(number), email, [line], AMOUNT, "NGN", event.time)
         item = {**order.attributes, **outbox.attributes(event), "owner": caller, "chargeId": "ch_1"}
+        item["event"] = told(item["event"])
         self.store.write(Put(order_key(order.id), item))
         return event
 

@@ -8,22 +8,22 @@ from typing import Any
 from infra.ops.core.errors import Refused
 from infra.ops.core.target import Target
 
-_ATTRIBUTES = [
-    "QueueArn",
-    "RedrivePolicy",
+_COUNTS = (
     "ApproximateNumberOfMessages",
     "ApproximateNumberOfMessagesNotVisible",
     "ApproximateNumberOfMessagesDelayed",
-]
+)
+_ATTRIBUTES = ["QueueArn", "RedrivePolicy", "CreatedTimestamp", *_COUNTS]
 
 
 @dataclass(frozen=True)
 class Queue:
-    """One queue and how many messages it holds, approximately."""
+    """One queue and how many messages it holds, approximately. `created_at` is epoch seconds."""
 
     name: str
     url: str
     arn: str
+    created_at: int
     dead_letters_arn: str | None
     visible: int
     in_flight: int
@@ -79,8 +79,9 @@ def _look(target: Target, logical_id: str, url: str) -> Queue:
     answer = target.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=_ATTRIBUTES)
     told: Mapping[str, Any] = answer["Attributes"]
     policy = json.loads(told.get("RedrivePolicy", "{}"))
-    counts = (int(told[name]) for name in _ATTRIBUTES[2:])
-    return Queue(logical_id, url, told["QueueArn"], policy.get("deadLetterTargetArn"), *counts)
+    counts = (int(told[name]) for name in _COUNTS)
+    created = int(told["CreatedTimestamp"])
+    return Queue(logical_id, url, told["QueueArn"], created, policy.get("deadLetterTargetArn"), *counts)
 
 
 def _subscriber(target: Target, queue: Queue) -> str:
