@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from handlers.postroom.aws.queue_entry import QueueEntry, queue_handler
-from handlers.postroom.events import EventType
+from handlers.postroom.events import Event, EventType
 from handlers.postroom.jobs import Commit, Job, commit_job
 from handlers.postroom.retries import RetryPolicy
 from handlers.queue_loyalty import handler as old_code
@@ -33,7 +34,8 @@ V2 = EventType("order.paid", 2, OrderPaidV2, upcasts={1: lambda data: {**data, "
 @commit_job("loyalty", on=V2, retry=RetryPolicy(attempts=10, base_ms=1_000, cap_ms=900_000))
 def credit_points_by_channel(job: Job[OrderPaidV2]) -> Commit:
     result = {"points": points_for(job.data.amount), "channel": job.data.channel}
-    return Commit([credit(job.event)], result=result)
+    event: Event[Any] = job.event
+    return Commit([credit(event)], result=result)
 
 
 NEW = queue_handler(credit_points_by_channel)
