@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help up demo redrive-demo test faults load blast outage bill check format build validate events requirements clean
+.PHONY: help up demo redrive-demo test faults load blast outage bill check format build deploy-local rie conformance validate events requirements clean
 
 # Any Python from 3.11 on will do. A name can be there and not work (pyenv's shims), so each one is tried.
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
@@ -9,6 +9,7 @@ BIN := .venv/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 SAM_CLI_VERSION := 1.170.0
 AWS_CLI_VERSION := 1.46.3
+MINISTACK_VERSION := 1.5.33
 export SAM_CLI_TELEMETRY := 0
 
 help: ## List what make can do
@@ -56,14 +57,17 @@ format: .venv/dev ## Put the code in its usual form
 events: .venv/dev ## Write the JSON Schema of each new event version to docs/events
 	@$(BIN)/python -m infra.events
 
-requirements: .venv/dev ## Export what is deployed from pyproject.toml
+requirements: .venv/dev ## Lock what is deployed: the newest that pyproject.toml allows, by hash
 	@$(BIN)/python -m infra.requirements
 
 build: .venv/local .venv-sam/$(SAM_CLI_VERSION) ## Validate the template and build the functions as they are deployed
 	@$(BIN)/python -m infra.build $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE))
 
+deploy-local: .venv/local .venv-sam/$(SAM_CLI_VERSION) .venv-ministack/$(MINISTACK_VERSION) ## sam deploy, an order, an update, sam delete: on MiniStack in place of AWS
+	@$(BIN)/python -m infra.deploy_local .venv-ministack/bin/ministack .venv-sam/bin/sam
+
 clean: ## Remove what make has made
-	rm -rf .venv .venv-aws .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf .venv .venv-aws .venv-ministack .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
 
 .venv/bin/python:
 	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found. \
@@ -95,4 +99,12 @@ clean: ## Remove what make has made
 	@echo "Installing the AWS CLI ..."
 	@$(PYTHON) -m venv .venv-aws
 	@.venv-aws/bin/python -m pip install --quiet --disable-pip-version-check awscli==$(AWS_CLI_VERSION)
+	@touch $@
+
+# In a venv of its own, too. It runs the functions with its own Python, which is therefore theirs.
+.venv-ministack/$(MINISTACK_VERSION): | .venv/local
+	@interpreter=$$($(BIN)/python -m infra.build --find) && $$interpreter -m venv .venv-ministack
+	@echo "Installing MiniStack ..."
+	@.venv-ministack/bin/python -m pip install --quiet --disable-pip-version-check \
+		ministack==$(MINISTACK_VERSION) 'aws-sam-translator>=1.100,<2' 'cryptography>=45'
 	@touch $@

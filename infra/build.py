@@ -6,12 +6,15 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infra import binaries
+from infra import binaries, packages
 from infra.expand import parse
+from infra.interpreters import NoInterpreter, find_interpreter, runtime
+from infra.requirements import for_platform
 
 ROOT = Path(__file__).parent.parent
 TEMPLATE = ROOT / "template.yaml"
@@ -19,121 +22,114 @@ SAM = ROOT / ".venv-sam" / "bin" / "sam"
 ARTEFACTS = ROOT / ".aws-sam" / "build"
 
 
-class NoInterpreter(Exception):
-    """The machine has no working Python of the version that the functions run on."""
-
-    def __init__(self, name: str) -> None:
-        version = name.removeprefix("python")
-        super().__init__(
-            f"make build needs {name}, the version that template.yaml runs on Lambda, with pip,\n"
-            "and found none on PATH or in pyenv. To get one:\n"
-            f"  pyenv install {version} | apt install {name} {name}-venv | brew install python@{version}\n"
-            "then run make build again. All else works without it."
-        )
-
-
-def runtime(template: dict[str, Any]) -> str:
-    """The name of the interpreter that the functions run on, such as `python3.13`."""
-    return str(template["Globals"]["Function"]["Runtime"])
-
-
-def default_architecture(template: dict[str, Any]) -> str:
-    return str(template["Parameters"]["Architecture"]["Default"])
-
-
-def find_interpreter(name: str, environ: dict[str, str]) -> Path:
-    """Return a working interpreter of that name. Raises `NoInterpreter`."""
-    for candidate in _candidates(name, environ):
-        if _works(candidate):
-            return candidate
-    raise NoInterpreter(name)
-
-
-def _candidates(name: str, environ: dict[str, str]) -> Iterator[Path]:
-    for directory in environ.get("PATH", "").split(os.pathsep):
-        yield Path(directory) / name
-    pyenv = Path(environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    yield from sorted(pyenv.glob(f"versions/{name.removeprefix('python')}*/bin/{name}"), reverse=True)
-
-
-def _works(interpreter: Path) -> bool:
-    # pyenv's shims exist for versions that are installed but not chosen, and fail when run
-    if not os.access(interpreter, os.X_OK):
-        return False
-    return subprocess.run([interpreter, "-c", "import pip"], capture_output=True, check=False).returncode == 0
-
-
 class WrongBuild(Exception):
     """The build is not what the functions need."""
 
 
-def build(interpreter: Path, architecture: str) -> None:
-    """Validate, build, byte-compile and inspect.
+@dataclass(frozen=True)
+class Build:
+    """For which runtime (`python3.13`) and architecture, and the interpreter of that runtime."""
 
-    Raises `CalledProcessError` when a step fails, `WrongBuild` when a library is for another processor.
-    """
-    path = os.pathsep.join([str(interpreter.parent), os.environ.get("PATH", "")])
-    _run([SAM, "validate", "--lint"])
-    _run([SAM, "build", "--parameter-overrides", f"Architecture={architecture}"], PATH=path)
-    for artefact in artefacts():
-        compile_bytes(interpreter, artefact)
-        inspect(artefact, architecture)
+    runtime: str
+    architecture: str
+    interpreter: Path
+
+    def make(self) -> None:
+        """Build, byte-compile and inspect.
+
+        Raises `CalledProcessError` when a step fails, `WrongBuild` when the outcome would not do.
+        """
+        path = os.pathsep.join([str(self.interpreter.parent), os.environ.get("PATH", "")])
+        # Left to itself it resolves for this machine, then fetches the other's wheels without their hashes.
+        pip = for_platform(binaries.PLATFORMS[self.architecture])
+        run([SAM, "build", "--parameter-overrides", f"Architecture={self.architecture}"], PATH=path, **pip)
+        self._compile()
+        self._inspect()
+
+    def _compile(self) -> None:
+        for first, *others in packages.alike(artefacts()):
+            compile_bytes(self.interpreter, first)
+            for other in others:
+                packages.make_like(other, first)
+
+    def _inspect(self) -> None:
+        for artefact in artefacts():
+            inspect(artefact, self.runtime, self.architecture)
+        if large := packages.too_large(artefacts()):
+            raise WrongBuild("\n".join(f"{name}: {size}" for name, size in large.items()))
 
 
-def inspect(artefact: Path, architecture: str) -> None:
-    """Raise `WrongBuild` for a wheel of another processor, which would fail only when first imported."""
+def inspect(artefact: Path, runtime: str, architecture: str) -> None:
+    """Raise `WrongBuild` for a wheel of another processor or Python, which would fail when first imported."""
     if wrong := list(binaries.foreign(artefact, architecture)):
         raise WrongBuild(f"not for {architecture}: {', '.join(map(str, wrong))}")
+    if wrong := list(binaries.unfit_wheels(artefact, runtime, architecture)):
+        raise WrongBuild(f"no wheel for {runtime} on {architecture}: {', '.join(map(str, wrong))}")
     if not binaries.compiled(artefact):
         raise WrongBuild(f"{artefact} has no compiled library: was a wheel built from source?")
 
 
-def artefacts() -> list[Path]:
+def artefacts(place: Path = ARTEFACTS) -> Sequence[Path]:
     """What is uploaded: one directory per function and layer."""
-    return sorted(path for path in ARTEFACTS.iterdir() if path.is_dir())
+    return sorted(path for path in place.iterdir() if path.is_dir())
 
 
 def compile_bytes(interpreter: Path, artefact: Path) -> None:
     """Add byte code, which `sam build` leaves out and a cold start would make anew each time.
 
     Unchecked: the files' times change when they are packed, and the sources never change once deployed.
+    In one process, so that equal sources become equal bytes.
     Source: docs.python.org/3/library/py_compile.html#py_compile.PycInvalidationMode
     """
-    home = "/opt" if (artefact / "python").is_dir() else "/var/task"
-    options = ["-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", artefact, "-p", home]
-    _run([interpreter, "-m", "compileall", *options, artefact], PYTHONHASHSEED="0")
+    home = "/opt" if packages.is_layer(artefact) else "/var/task"
+    options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", artefact, "-p", home]
+    run([interpreter, "-m", "compileall", *options, artefact], PYTHONHASHSEED="0")
 
 
-def megabytes(directory: Path) -> float:
-    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()) / 1e6
-
-
-def _run(command: list[Any], **variables: str) -> None:
+def run(command: list[Any], **variables: str) -> None:
     subprocess.run([str(part) for part in command], cwd=ROOT, env={**os.environ, **variables}, check=True)
 
 
+def report() -> None:
+    for artefact in artefacts():
+        size, bound = packages.megabytes(artefact), packages.limit(artefact)
+        print(f"{artefact.name:24} {size:6.1f} MB of {bound:.0f}  sha256:{packages.digest(artefact)[:16]}")
+    print(f"{'the whole build':24} sha256:{packages.digest_of_all(artefacts())}")
+
+
+def build_again(build: Build) -> None:
+    """Build once more. Raises `WrongBuild` unless the same came of it."""
+    before = packages.digest_of_all(artefacts())
+    build.make()
+    if packages.digest_of_all(artefacts()) != before:
+        raise WrongBuild(f"built twice, and the second build is another: {before} came first")
+    print("built twice: the same hash")
+
+
 def _arguments(default: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m infra.build", description=__doc__)
     parser.add_argument("--architecture", choices=list(binaries.MACHINES), default=default)
     parser.add_argument("--find", action="store_true", help="only say which Python it would build with")
+    parser.add_argument("--twice", action="store_true", help="build again, and compare")
+    parser.add_argument("--no-validation", action="store_true", help="take the template for valid")
     return parser.parse_args()
-
-
-def _report() -> None:
-    for artefact in artefacts():
-        print(f"{artefact.name:20} {megabytes(artefact):6.1f} MB unpacked")
 
 
 def main() -> int:
     template = parse(TEMPLATE.read_text(encoding="utf-8"))
-    arguments = _arguments(default_architecture(template))
+    arguments = _arguments(str(template["Parameters"]["Architecture"]["Default"]))
     try:
         interpreter = find_interpreter(runtime(template), dict(os.environ))
         if arguments.find:
             print(interpreter)
             return 0
-        build(interpreter, arguments.architecture)
-        _report()
+        if not arguments.no_validation:
+            run([SAM, "validate", "--lint"])
+        build = Build(runtime(template), arguments.architecture, interpreter)
+        build.make()
+        report()
+        if arguments.twice:
+            build_again(build)
     except (NoInterpreter, WrongBuild) as error:
         print(error, file=sys.stderr)
         return 1

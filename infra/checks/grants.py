@@ -52,7 +52,7 @@ def needed_by_lambda(template: Template, function: str) -> set[Grant]:
     log_group = str(target(template.properties(function)["LoggingConfig"]["LogGroup"]))
     needed = {(action, log_group) for action in LOGGING}
     for _, mapping in template.mappings():
-        if target(mapping["FunctionName"]) == function:
+        if template.function_of(mapping) == function:
             needed |= set(_polling(template, mapping))
     return needed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from infra.checks.template import Finding, Template, target
+from infra.checks.template import Finding, Template
 
 VISIBILITY_PER_TIMEOUT = 6
 """docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html: "set the queue's visibility timeout to at
@@ -36,7 +36,7 @@ def mapping_reports_partial_failures(template: Template) -> Iterator[Finding]:
 def visibility_outlasts_the_function(template: Template) -> Iterator[Finding]:
     """A shorter one hands a record out again while its first run still goes on."""
     for _, mapping, queue in template.queue_mappings():
-        function = template.properties(str(target(mapping["FunctionName"])))
+        function = template.properties(template.function_of(mapping))
         window = mapping.get("MaximumBatchingWindowInSeconds", 0)
         least = VISIBILITY_PER_TIMEOUT * function.get("Timeout", 3) + window
         visibility = template.properties(queue).get("VisibilityTimeout", 30)
@@ -65,7 +65,7 @@ def queue_mapping_bounds_its_concurrency(template: Template) -> Iterator[Finding
     for name, mapping, _ in template.queue_mappings():
         if not mapping.get("ScalingConfig", {}).get("MaximumConcurrency"):
             yield Finding(name, "lacks ScalingConfig: {MaximumConcurrency}")
-        function = str(target(mapping["FunctionName"]))
+        function = template.function_of(mapping)
         if "ReservedConcurrentExecutions" in template.properties(function):
             yield Finding(function, "reserves concurrency: bound it at its mapping instead")
 

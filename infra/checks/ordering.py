@@ -36,7 +36,7 @@ def undelivered_keeps_its_order(template: Template) -> Iterator[Finding]:
 def ordered_job_has_a_fifo_queue(template: Template) -> Iterator[Finding]:
     """Its parked events are sent again to a message group, which only a FIFO queue has."""
     for _, mapping, queue in template.queue_mappings():
-        job = template.jobs.get(str(target(mapping["FunctionName"])))
+        job = template.jobs.get(template.function_of(mapping))
         if job and job.is_ordered != _is_fifo(template.properties(queue)):
             wanted = "a FIFO" if job.is_ordered else "a standard"
             yield Finding(queue, f"must be {wanted} queue: {job.subscriber} says so")

@@ -16,7 +16,7 @@ docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html"""
 
 def api_function_ends_before_the_gateway(template: Template) -> Iterator[Finding]:
     """Otherwise the client is told 503 and tries again while the first run still goes on."""
-    for function in sorted({_function(operation) for _, operation in _routes(template)}):
+    for function in sorted({_function(template, operation) for _, operation in _routes(template)}):
         timeout = template.properties(function).get("Timeout", 3)
         if timeout > GATEWAY_SECONDS:
             yield Finding(function, f"may run {timeout} s, and its caller waits {GATEWAY_SECONDS} s")
@@ -26,7 +26,7 @@ def route_needs_a_caller(template: Template) -> Iterator[Finding]:
     """The caller is the token's subject: a route without an authorizer has none."""
     for route, operation in _routes(template):
         if not any(operation.get("security", [])):
-            yield Finding(_function(operation), f"answers {route} without an authorizer")
+            yield Finding(_function(template, operation), f"answers {route} without an authorizer")
 
 
 def schedule_names_its_zone(template: Template) -> Iterator[Finding]:
@@ -54,9 +54,9 @@ def _routes(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 yield f"{method.upper()} {path}", operation
 
 
-def _function(operation: Mapping[str, Any]) -> str:
+def _function(template: Template, operation: Mapping[str, Any]) -> str:
     uri = text(operation["x-amazon-apigateway-integration"]["uri"])
-    return str(re.findall(r"\$\{(\w+)\.(?:Arn|Alias)\}", uri)[-1])
+    return template.function_behind(re.findall(r"functions/\$\{(\w+)(?:\.Arn)?\}", uri)[-1])
 
 
 RULES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from infra.checks import mappings, ordering, queues, requests, senders, subscriptions
+from infra.checks import mappings, ordering, queues, requests, senders, snapshots, subscriptions
 from infra.checks.template import Finding, Template
 
 Rule = Callable[[Template], Iterator[Finding]]
@@ -15,6 +15,7 @@ RULES: tuple[Rule, ...] = (
     *senders.RULES,
     *subscriptions.RULES,
     *ordering.RULES,
+    *snapshots.RULES,
 )
 
 

@@ -95,7 +95,7 @@ def function_knows_its_own_queue(template: Template) -> Iterator[Finding]:
 
 def queue_function_declares_a_job_type(template: Template) -> Iterator[Finding]:
     for _, mapping, queue in template.queue_mappings():
-        function = str(target(mapping["FunctionName"]))
+        function = template.function_of(mapping)
         if function not in template.jobs:
             yield Finding(function, f"consumes {queue}, but its module declares no job type")
 
@@ -119,7 +119,7 @@ def least_receive_count(attempts: int) -> int:
 
 def _subscribers(template: Template) -> Iterator[tuple[str, JobType[Any], str, Properties]]:
     for _, mapping, queue in template.queue_mappings():
-        function = str(target(mapping["FunctionName"]))
+        function = template.function_of(mapping)
         if function in template.jobs:
             yield function, template.jobs[function], queue, template.properties(function)
 

@@ -69,6 +69,16 @@ class Template:
             if name not in from_queues:
                 yield name, mapping
 
+    def function_of(self, mapping: Properties) -> str:
+        """The logical id of the function that a mapping wakes, at an alias or not."""
+        return self.function_behind(str(target(mapping["FunctionName"])))
+
+    def function_behind(self, name: str) -> str:
+        """The logical id of the function that an alias leads to; a function leads to itself."""
+        resource = self.resources.get(name, {})
+        is_alias = resource.get("Type") == "AWS::Lambda::Alias"
+        return str(target(resource["Properties"]["FunctionName"])) if is_alias else name
+
     def redrives(self) -> Iterator[tuple[str, str | None, int]]:
         """Yield each queue with a redrive policy, its dead-letter queue and its `maxReceiveCount`."""
         for name, queue in self.queues():

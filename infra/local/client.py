@@ -35,10 +35,11 @@ class Answer:
 
 
 class Client:
-    """One caller on one kept connection; a connection that was lost is made anew."""
+    """One caller on one kept connection; a connection that was lost is made anew. Paths are below the URL."""
 
     def __init__(self, url: str, token: str) -> None:
         self._address = urlsplit(url).netloc
+        self._base = urlsplit(url).path.rstrip("/")
         self._headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
         self._connection: http.client.HTTPConnection | None = None
 
@@ -80,7 +81,7 @@ class Client:
         if self._connection is None:
             self._connection = http.client.HTTPConnection(self._address, timeout=TIMEOUT_SECONDS)
         try:
-            self._connection.request(method, path, body, {**self._headers, **(headers or {})})
+            self._connection.request(method, self._base + path, body, {**self._headers, **(headers or {})})
             response = self._connection.getresponse()
             received = {name.lower(): value for name, value in response.getheaders()}
             return Answer(response.status, received, response.read())

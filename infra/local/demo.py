@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -12,41 +12,23 @@ from rich.console import Console
 from infra.local.client import Client, cart, jobs_of
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.shop_facts import Facts, wait_for
+from infra.local.story import NotAsToldError, Telling
 
 SOON_SECONDS = 15.0
 OUTAGE_SECONDS = 3.0
 
 
-class NotAsToldError(AssertionError):
-    """A step of the story that did not come out as it says."""
-
-
 @dataclass
-class Story:
+class Story(Telling):
     """A running stack, somebody who buys there, and the console on which it is told."""
 
     run: LocalRun
-    console: Console
-    start: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.facts = Facts(self.run)
 
     def client(self, caller: str) -> Client:
         return Client(self.run.urls.api, self.run.stack.token(caller))
-
-    def chapter(self, title: str) -> None:
-        self.console.print(f"\n[bold]{title}[/bold]")
-
-    def tell(self, text: str, mark: str = "·") -> None:
-        seconds = time.monotonic() - self.start
-        self.console.print(f"  [dim]{seconds:6.2f} s[/dim]  {mark} {text}", highlight=False, soft_wrap=True)
-
-    def check(self, holds: bool, text: str) -> None:
-        """Tell what holds. Raises `NotAsToldError` when it does not."""
-        self.tell(text, "[green]✓[/green]" if holds else "[red]✗[/red]")
-        if not holds:
-            raise NotAsToldError(text)
 
 
 def demo() -> int:
@@ -56,7 +38,7 @@ def demo() -> int:
     console.print("Postroom, on a model of AWS in memory: real HTTP, real SMTP, the real clock.")
     run = LocalRun(RunOptions())
     run.start()
-    story = Story(run, console)
+    story = Story(console, run)
     try:
         for step in (an_order, an_outage, a_poison_message, a_duplicate_delivery):
             step(story)

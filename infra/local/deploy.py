@@ -14,8 +14,10 @@ RUN_BY_THE_STACK = frozenset(
     {
         "AWS::ApiGatewayV2::Api",
         "AWS::Events::Rule",
+        "AWS::Lambda::Alias",
         "AWS::Lambda::EventSourceMapping",
         "AWS::Lambda::Function",
+        "AWS::Lambda::Version",
     }
 )
 """Types that have no place in the AWS model: the stack itself plays them."""
@@ -123,6 +125,8 @@ class Deployment:
         raise UnknownResourceError(f"{logical_id} is of type {type_name}, which this machine does not know")
 
     def _stand_in(self, logical_id: str, type_name: str) -> Made:
+        if type_name in ("AWS::Lambda::Alias", "AWS::Lambda::Version"):
+            return self._qualified(logical_id)
         service = type_name.split("::")[1].lower()
         kind = "function:" if type_name == "AWS::Lambda::Function" else ""
         attributes = {"Arn": self.account.arn(service, f"{kind}{logical_id}")}
@@ -130,6 +134,13 @@ class Deployment:
             # The form it has on AWS; where the local one listens is not for the template to know.
             attributes["ApiEndpoint"] = f"https://local.execute-api.{self.account.region}.amazonaws.com"
         return Made(logical_id, attributes)
+
+    def _qualified(self, logical_id: str) -> Made:
+        """A version or an alias: there is one version of the code here, and all lead to it."""
+        properties = self._properties(logical_id)
+        qualifier = properties.get("Name", "1")
+        arn = self.account.arn("lambda", f"function:{properties['FunctionName']}:{qualifier}")
+        return Made(arn, {"AliasArn": arn, "FunctionArn": arn, "Version": "1"})
 
     def _properties(self, logical_id: str) -> dict[str, Any]:
         try:

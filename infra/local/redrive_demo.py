@@ -21,11 +21,12 @@ from handlers.postroom.jobs import CallJob
 from handlers.providers import mail_smtp
 from infra.local.aws_cli import AwsCli
 from infra.local.client import cart, jobs_of
-from infra.local.demo import SOON_SECONDS, NotAsToldError, Story
+from infra.local.demo import SOON_SECONDS, Story
 from infra.local.doomed import Doomed
 from infra.local.functions import FunctionSettings, InProcess, Runner, process_environ
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.shop_facts import wait_for
+from infra.local.story import NotAsToldError
 
 ATTEMPTS = 3
 TIMEOUT_SECONDS = 2
@@ -141,7 +142,7 @@ def redrive_demo(program: Path) -> int:
     run = LocalRun(RunOptions(changes={**_hasty("Loyalty"), **_hasty("Warehouse")}))
     run.use(_runner)
     run.start()
-    story = Story(run, console)
+    story = Story(console, run)
     aws = AwsCli(program, run.urls.aws, run.aws.region.name, story.tell)
     console.print(f"`aws` stands for: aws --endpoint-url {run.urls.aws} --region {aws.region}")
     try:

@@ -99,7 +99,7 @@ class Stack:
         self.functions: Mapping[str, Function] = {
             settings.name: self._function(settings) for settings in function_settings(self.deployed)
         }
-        arns = {function.settings.arn: function for function in self.functions.values()}
+        arns = {arn: function for function in self.functions.values() for arn in self._arns(function)}
         # Before the schedules that call them.
         aws.scheduler.functions.update(arns)
         self.deployed.make_all()
@@ -194,6 +194,12 @@ class Stack:
     def observe(self, invocation: Invocation) -> None:
         for observer in self.observers:
             observer(invocation)
+
+    def _arns(self, function: Function) -> list[str]:
+        """Its own and those of its aliases."""
+        aliases = self.deployed.of_type("AWS::Lambda::Alias")
+        names = [alias["Name"] for _, alias in aliases if alias["FunctionName"] == function.name]
+        return [function.settings.arn, *(f"{function.settings.arn}:{name}" for name in names)]
 
     def _function(self, settings: FunctionSettings) -> Function:
         overrides = {

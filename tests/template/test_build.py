@@ -1,12 +1,17 @@
 """The build uses the functions' own Python, or says how to get it, and ships what their processor loads."""
 
 import struct
+import sys
 from pathlib import Path
 
 import pytest
 
+from infra import packages
 from infra.binaries import MACHINES
-from infra.build import NoInterpreter, WrongBuild, find_interpreter, inspect
+from infra.build import WrongBuild, compile_bytes, inspect
+from infra.interpreters import NoInterpreter, find_interpreter
+
+RUNTIME = "python3.13"
 
 
 def executable(path: Path, script: str) -> Path:
@@ -45,7 +50,7 @@ def test_wheels_of_the_functions_processor_pass(tmp_path: Path) -> None:
     library(tmp_path / "_core.cpython-313-aarch64-linux-gnu.so", "arm64")
     library(tmp_path / "libjpeg.so.62", "arm64")
 
-    inspect(tmp_path, "arm64")
+    inspect(tmp_path, RUNTIME, "arm64")
 
 
 @pytest.mark.parametrize("name", ["_core.so", "libjpeg.so.62"])
@@ -54,9 +59,95 @@ def test_wheel_of_another_processor_is_refused(tmp_path: Path, name: str) -> Non
     library(tmp_path / name, "x86_64")
 
     with pytest.raises(WrongBuild, match=name):
-        inspect(tmp_path, "arm64")
+        inspect(tmp_path, RUNTIME, "arm64")
 
 
 def test_build_without_its_compiled_wheel_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WrongBuild, match="no compiled library"):
-        inspect(tmp_path, "arm64")
+        inspect(tmp_path, RUNTIME, "arm64")
+
+
+def wheel(directory: Path, *tags: str) -> None:
+    file = directory / "some-1.0.dist-info" / "WHEEL"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("Wheel-Version: 1.0\n" + "".join(f"Tag: {tag}\n" for tag in tags), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        ["py3-none-any"],
+        ["cp313-cp313-manylinux_2_17_aarch64", "cp313-cp313-manylinux2014_aarch64"],
+        ["cp39-abi3-manylinux_2_28_aarch64"],
+    ],
+)
+def test_wheel_for_the_functions_python_passes(tmp_path: Path, tags: list[str]) -> None:
+    library(tmp_path / "fine.so", "arm64")
+    wheel(tmp_path, *tags)
+
+    inspect(tmp_path, RUNTIME, "arm64")
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "cp312-cp312-manylinux2014_aarch64",
+        "cp313-cp313-manylinux2014_x86_64",
+        "cp313-cp313-musllinux_1_2_aarch64",
+        "cp313-cp313-macosx_11_0_arm64",
+        "py2-none-any",
+    ],
+)
+def test_wheel_for_another_python_or_platform_is_refused(tmp_path: Path, tag: str) -> None:
+    library(tmp_path / "fine.so", "arm64")
+    wheel(tmp_path, tag)
+
+    with pytest.raises(WrongBuild, match=r"no wheel for python3\.13 on arm64"):
+        inspect(tmp_path, RUNTIME, "arm64")
+
+
+def package(path: Path, text: str = "x = 1\n") -> Path:
+    path.mkdir(parents=True)
+    (path / "module.py").write_text(text, encoding="utf-8")
+    return path
+
+
+def test_same_sources_become_the_same_package_wherever_they_are_built(tmp_path: Path) -> None:
+    source = Path(packages.__file__).read_text(encoding="utf-8")
+    first, second = package(tmp_path / "a", source), package(tmp_path / "b" / "c", source)
+
+    compile_bytes(Path(sys.executable), first)
+    compile_bytes(Path(sys.executable), second)
+
+    assert list(first.rglob("*.pyc"))
+    assert packages.digest(first) == packages.digest(second)
+
+
+def test_another_content_or_name_is_another_hash(tmp_path: Path) -> None:
+    one = package(tmp_path / "one")
+    other = package(tmp_path / "other", "x = 2\n")
+    renamed = package(tmp_path / "renamed")
+    (renamed / "module.py").rename(renamed / "moved.py")
+
+    assert len({packages.digest(each) for each in (one, other, renamed)}) == 3
+
+
+def test_functions_of_one_source_are_compiled_once(tmp_path: Path) -> None:
+    one, twin = package(tmp_path / "one"), package(tmp_path / "twin")
+    other = package(tmp_path / "other", "x = 2\n")
+
+    groups = packages.alike([one, other, twin])
+    compile_bytes(Path(sys.executable), one)
+    packages.make_like(twin, one)
+
+    assert groups == [[one, twin], [other]]
+    assert packages.digest(twin) == packages.digest(one)
+
+
+def test_package_above_its_bound_is_told(tmp_path: Path) -> None:
+    function, layer = package(tmp_path / "Function"), package(tmp_path / "Layer" / "python").parent
+    for each in (function, layer):
+        with (each / "large").open("wb") as file:
+            file.truncate(int(packages.FUNCTION_LIMIT_MB * 1e6))
+
+    assert list(packages.too_large([function, layer])) == ["Function"]

@@ -9,10 +9,28 @@ from infra.checks.mutants.changes import Mutant, Resources, add, put, weakened
 from infra.checks.mutants.weakenings import MUTANTS
 from infra.checks.rules import RULES, findings
 from infra.checks.template import Template
+from infra.expand import parse, transform
+from tests.template.conftest import ROOT
 
 
 def test_shipped_template_keeps_every_rule(shipped: Template) -> None:
     assert list(findings(shipped)) == []
+
+
+@pytest.fixture
+def published(shipped: Template) -> Template:
+    """The shipped template with two more lines in its globals: a version and an alias for each function."""
+    source = parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    source["Globals"]["Function"] |= {
+        "AutoPublishAlias": "live",
+        "SnapStart": {"ApplyOn": "PublishedVersions"},
+    }
+    resources = transform(source)["Resources"]
+    return Template(resources, shipped.jobs)
+
+
+def test_template_with_snapshots_and_aliases_keeps_every_rule(published: Template) -> None:
+    assert list(findings(published)) == []
 
 
 @pytest.mark.parametrize("mutant", [pytest.param(mutant, id=mutant.name) for mutant in MUTANTS])

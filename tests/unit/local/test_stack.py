@@ -17,12 +17,12 @@ TEMPLATE = Path(__file__).with_name("sample.yaml")
 class Little:
     """The little stack on a clock in the test's hands."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, template: Path = TEMPLATE, **options: Any) -> None:
         self.clock = ManualClock()
         self.aws = LocalAws(self.clock)
         self.invocations: list[Invocation] = []
         self.stack = Stack.from_template(
-            TEMPLATE, self.aws, Options(observers=[self.invocations.append], **options)
+            template, self.aws, Options(observers=[self.invocations.append], **options)
         )
         self.session = self.aws.session()
 
@@ -148,3 +148,19 @@ def test_nothing_is_claimed_after_close(little: Little) -> None:
 
 def test_outputs_are_resolved(little: Little) -> None:
     assert little.stack.outputs == {"QueueUrl": little.stack.ref("Queue")}
+
+
+def test_functions_that_are_called_at_an_alias_are_called(tmp_path: Path) -> None:
+    template = tmp_path / "template.yaml"
+    globals_ = "Globals: {Function: {AutoPublishAlias: live}}\n\nResources:\n"
+    template.write_text(
+        TEMPLATE.read_text(encoding="utf-8").replace("Resources:\n", globals_, 1), encoding="utf-8"
+    )
+    little = Little(template)
+
+    answer = little.stack.call("POST", "/things", body="{}")
+    little.session.client("dynamodb").put_item(TableName=little.stack.ref("Table"), Item={"pk": {"S": "a"}})
+    run_for(little.stack, little.clock, 90)
+
+    assert answer.status == 202
+    assert {json.loads(body)["greeting"] for body in little.worked_on} == {"hello", "relayed", "tick"}

@@ -1,0 +1,117 @@
+"""MiniStack: an emulator that CloudFormation templates can be deployed to, with Lambda functions that run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from infra.deploy_local.processes import Shell, tail
+
+if TYPE_CHECKING:
+    from boto3.session import Session
+
+REGION = "eu-west-1"
+LOOPBACK = "127.0.0.1"
+STARTING_SECONDS = 30.0
+
+
+class NotReady(Exception):
+    """It ended, or did not answer in time, when it was started."""
+
+
+@dataclass(frozen=True)
+class MiniStack:
+    """A running one. Nothing in it outlives its process."""
+
+    port: int
+    process: int
+
+    @property
+    def url(self) -> str:
+        return f"http://{LOOPBACK}:{self.port}"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What a program needs to take it for AWS, and to find no other."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_REGION": REGION,
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def client(self, service: str) -> Any:
+        return self._session().client(service, endpoint_url=self.url)  # type: ignore[call-overload]
+
+    def reset(self) -> None:
+        """Forget everything."""
+        _post(f"{self.url}/_ministack/reset")
+
+    def _session(self) -> Session:
+        return boto3.Session("test", "test", region_name=REGION)
+
+
+@contextmanager
+def running(program: Path, directory: Path, log: Path) -> Iterator[MiniStack]:
+    """Start `program`, with its files in `directory`, until the block ends. Raises `NotReady`."""
+    port = free_port()
+    shell = Shell(directory, settings(port, directory), log)
+    with shell.running(str(program)) as process:
+        ministack = MiniStack(port, process.pid)
+        end = time.monotonic() + STARTING_SECONDS
+        while not _answers(ministack):
+            if process.poll() is not None or time.monotonic() > end:
+                raise NotReady(f"MiniStack did not start. {tail(shell.log)}")
+            time.sleep(0.1)
+        yield ministack
+
+
+def settings(port: int, directory: Path) -> Mapping[str, str]:
+    """Its variables. The functions that it runs inherit them, so there is nothing else among them.
+
+    It would listen on every interface, and for MQTT on ports of its own.
+    Source: the README of the package, https://pypi.org/project/ministack/1.5.33/
+    """
+    return {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(directory),
+        "TMPDIR": str(directory),
+        "BIND_HOST": LOOPBACK,
+        "GATEWAY_PORT": str(port),
+        "IOT_MTLS_ENABLED": "0",
+        "LAMBDA_EXECUTOR": "local",
+        "MINISTACK_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+    }
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind((LOOPBACK, 0))
+        return int(listener.getsockname()[1])
+
+
+def _answers(ministack: MiniStack) -> bool:
+    try:
+        with urllib.request.urlopen(f"{ministack.url}/_ministack/health", timeout=5):  # noqa: S310 (ours)
+            return True
+    except OSError:
+        return False
+
+
+def _post(url: str) -> None:
+    with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=30):  # noqa: S310 (ours)
+        pass

@@ -1,0 +1,72 @@
+"""What is uploaded: one directory per function and layer; its content's hash, its size and its bound."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+FUNCTION_LIMIT_MB = 12.0
+"""pydantic's compiled core is 5 MB of it. Every MB more is read at each cold start."""
+LAYER_LIMIT_MB = 60.0
+"""The PDF library and its fonts. Lambda's own limit, functions and layers together, is 250 MB:
+docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html"""
+
+
+def megabytes(package: Path) -> float:
+    """Unpacked, in units of 10^6 bytes."""
+    return sum(file.stat().st_size for file in _files(package)) / 1e6
+
+
+def is_layer(package: Path) -> bool:
+    """docs.aws.amazon.com/lambda/latest/dg/python-layers.html: libraries are below `python`."""
+    return (package / "python").is_dir()
+
+
+def limit(package: Path) -> float:
+    """How large it may be, in MB unpacked."""
+    return LAYER_LIMIT_MB if is_layer(package) else FUNCTION_LIMIT_MB
+
+
+def digest(package: Path) -> str:
+    """SHA-256 of the names and contents of its files. Times are left out, as they are when it is deployed."""
+    whole = hashlib.sha256()
+    for file in _files(package):
+        name = file.relative_to(package).as_posix()
+        whole.update(f"{name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def digest_of_all(packages: Iterable[Path]) -> str:
+    """One hash for a whole build."""
+    lines = sorted(f"{package.name}\0{digest(package)}\n" for package in packages)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def alike(packages: Iterable[Path]) -> Sequence[Sequence[Path]]:
+    """Packages of the same content, together: functions of one source differ in their handler's name only."""
+    groups: dict[str, list[Path]] = {}
+    for package in packages:
+        groups.setdefault(digest(package), []).append(package)
+    return list(groups.values())
+
+
+def make_like(package: Path, model: Path) -> None:
+    """Give `package` the content of `model`, without taking its room on the disk once more."""
+    shutil.rmtree(package)
+    shutil.copytree(model, package, copy_function=os.link)
+
+
+def too_large(packages: Iterable[Path]) -> Mapping[str, str]:
+    """What is above its bound: name → size and bound."""
+    return {
+        package.name: f"{megabytes(package):.1f} MB unpacked, and its bound is {limit(package):.1f} MB"
+        for package in packages
+        if megabytes(package) > limit(package)
+    }
+
+
+def _files(package: Path) -> Iterator[Path]:
+    yield from sorted(path for path in package.rglob("*") if path.is_file())
