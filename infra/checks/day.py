@@ -17,6 +17,7 @@ from handlers.postroom.outbox import SHARDS
 from handlers.postroom.webhooks.receivers import Reach
 from handlers.shop import audiences
 from handlers.shop.audiences import Audience, Size
+from handlers.shop.sales import list_of
 from infra.checks.grants import Grant, Usage
 from infra.checks.template import Template
 from infra.local.aws import LocalAws
@@ -35,8 +36,12 @@ from infra.local.stack import Options, Stack, poll
 JOB_TYPES = job_types("handlers")
 SUBSCRIBERS = {"".join(map(str.title, each.subscriber.split("-"))): each for each in JOB_TYPES}
 """By what their resources' logical ids begin with."""
-NAMED = ("ShopTable", "JobsTable", "EventsTopic", "OrderedEventsTopic", "InvoiceBucket")
+SCHEDULING = ("ReminderSchedules", "ReminderSchedulesRole")
+NAMED = ("ShopTable", "JobsTable", "EventsTopic", "OrderedEventsTopic", "InvoiceBucket", *SCHEDULING)
 A_WHILE_SECONDS = 61
+A_DAY_SECONDS = 86_400
+LATER_SECONDS = 901
+"""Beyond what a message can be delayed."""
 A_REQUEST_IS_OVER_SECONDS = 3_600
 MORE_THAN_SHARDS = SHARDS + 1
 """So many events that two of them share a shard of the index."""
@@ -103,6 +108,33 @@ class Day:
         self.post("/wallet/refunds", {"charge": self.events})
         self.post("/online")
         self.stack.call("GET", "/online")
+        self.be_reminded()
+        login = self.post("/login-codes", {"email": "ada@example.com"}).json["jobId"].split("-")[1]
+        self.post(f"/login-codes/{login}/use", {"code": "123456"})
+
+    def be_reminded(self) -> None:
+        """Soon, later, and not after all."""
+        soon, later, never = (self._remind(seconds) for seconds in (1, LATER_SECONDS, LATER_SECONDS))
+        assert len({soon, later, never}) == 3
+        self.stack.call("DELETE", f"/reminders/{never}")
+        assert self.stack.call("GET", "/reminders").status == 200
+
+    def _remind(self, seconds: int) -> str:
+        wanted = {"email": "ada@example.com", "text": "Tea", "inSeconds": seconds}
+        return str(self.post("/reminders", wanted).json["jobId"].split("-")[1])
+
+    def roll_up(self) -> None:
+        """A day later, and once more when a sale has come late."""
+        sold_at = self.clock.now()
+        self.clock.advance(A_DAY_SECONDS)
+        assert self.stack.functions["RollupFunction"].invoke({}).error is None
+        entry = {"listed": {"S": list_of(int(sold_at * 1000))}, "amount": {"N": "1"}}
+        at = {"listedAt": {"N": str(int(sold_at * 1000))}}
+        self.session.client("dynamodb").put_item(
+            TableName=self.stack.ref("ShopTable"),
+            Item={"pk": {"S": self._next("order")}, "sk": {"S": "sale"}, **entry, **at},
+        )
+        assert self.stack.functions["RollupFunction"].invoke({}).error is None
 
     def ship(self) -> None:
         headers = {"idempotency-key": self._next("key"), "content-type": "application/json"}
@@ -142,6 +174,10 @@ class Day:
                 cursor = following and f"&cursor={following}"
 
     def publish_bad_payloads(self, count: int) -> None:
+        for _ in range(count):
+            self.session.client("sqs").send_message(
+                QueueUrl=self.stack.ref("RemindersQueue"), MessageBody=self._envelope("reminder.due")
+            )
         for kind in sorted({kind for each in JOB_TYPES for kind in each.on.names}):
             is_ordered = any(each.is_ordered for each in JOB_TYPES if kind in each.on.names)
             for _ in range(count):
@@ -279,6 +315,7 @@ def live_through(day: Day) -> None:
         day.watch()
     day.reconcile()
     day.hear_by_webhook()
+    day.roll_up()
 
 
 def _be_late(day: Day, orders: int) -> None:

@@ -26,7 +26,7 @@ READING = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
 SMS = "SMS"
 """A phone number has no ARN: the right to send SMS is that to publish to whatever is not a topic."""
 
-NAMING = ("PhoneNumber", "TableName", "TopicArn", "QueueUrl", "QueueName", "SourceArn", "Bucket")
+NAMING = ("PhoneNumber", "GroupName", "TableName", "TopicArn", "QueueUrl", "QueueName", "SourceArn", "Bucket")
 IN_TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 ACTION_OF = {
     "PublishBatch": "Publish",
@@ -89,7 +89,7 @@ def _logical_ids(template: Template, resource: Any) -> list[str]:
     if of_this_stack:
         pattern = of_this_stack + rest
         return [name for name, queue in template.queues() if fnmatch(text(queue.get("QueueName")), pattern)]
-    return [target(resource) or re.findall(r"\$\{(\w+)\.Arn\}", text(resource))[0]]
+    return [target(resource) or re.findall(r"\$\{(\w+)(?:\.Arn)?\}", text(resource))[0]]
 
 
 @dataclass
@@ -132,6 +132,9 @@ def _asked(service: str, operation: str, params: Mapping[str, Any]) -> Iterator[
         case "BatchExecuteStatement":
             for statement in params["Statements"]:
                 yield "dynamodb:PartiQLUpdate", re.findall(r'UPDATE "([^"]+)"', statement["Statement"])[0]
+        case "CreateSchedule":
+            yield "scheduler:CreateSchedule", params["GroupName"]
+            yield "iam:PassRole", params["Target"]["RoleArn"]
         case _:
             resource = next(params[key] for key in NAMING if key in params)
             yield f"{service}:{ACTION_OF.get(operation, operation)}", resource

@@ -15,7 +15,7 @@ PARAMETERS = {
     "MailUrl": "smtp://mail.example:25",
     "MailFrom": "shop@example.com",
 }
-SHOP = ("receipts", "invoices", "loyalty", "warehouse", "webhooks")
+SHOP = ("receipts", "invoices", "loyalty", "warehouse", "sales", "webhooks")
 _ROUTED = "WebhooksApi"
 """Belongs to the API, which every scenario has."""
 _MODEL = "loyalty"

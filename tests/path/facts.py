@@ -6,7 +6,8 @@ from typing import Any
 
 from handlers.postroom.aws.deployment import Deployment
 from handlers.postroom.aws.expressions import from_attributes
-from handlers.shop import reconcile
+from handlers.postroom.storage import Key
+from handlers.shop import reconcile, rollup
 from handlers.shop.loyalty import points_key
 from infra.local.aws import LocalAws
 from infra.local.aws.meter import Call
@@ -17,7 +18,7 @@ from infra.local.stack import Stack
 from tests.path.listener import Listener
 from tests.path.mailer import Mailer
 
-MARKS = frozenset({reconcile.MARK.pk})
+MARKS = frozenset({reconcile.MARK, rollup.MARK})
 """How far the schedules have come: no news to anybody."""
 
 
@@ -112,7 +113,7 @@ class Facts:
     def everything(self) -> dict[str, Any]:
         """All that the outside world could notice: both tables, files, mails, charges."""
         return {
-            "shop": sorted((each for each in self.shop_items() if each["pk"] not in MARKS), key=_by_key),
+            "shop": sorted((each for each in self.shop_items() if _key(each) not in MARKS), key=_by_key),
             "jobs": sorted(self._items("JobsTable"), key=_by_key),
             "files": {name: dict(bucket) for name, bucket in self.aws.s3.buckets.items()},
             "mails": list(self.mailer.sent),
@@ -126,6 +127,10 @@ class Facts:
 def operations(calls: Collection[Call]) -> dict[str, int]:
     """How often each operation was called."""
     return dict(Counter(call.operation for call in calls))
+
+
+def _key(item: Mapping[str, Any]) -> Key:
+    return Key("shop", item["pk"], item["sk"])
 
 
 def _by_key(item: Mapping[str, Any]) -> tuple[str, str]:

@@ -27,10 +27,13 @@ from handlers.postroom.events import Event
 from handlers.postroom.http import Respond
 from handlers.postroom.storage import Key, Put
 from handlers.queue_campaign_mails import send_campaign_mail
+from handlers.queue_login_codes import send_code
 from handlers.queue_password_reset import send_link
 from handlers.queue_receipts import send_receipt
+from handlers.queue_reminders import send_reminder
 from handlers.queue_welcome import send_welcome
 from handlers.shop.checkout import checkout
+from handlers.shop.login_codes import CodeMailer, Codes
 from handlers.shop.orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order_key
 from handlers.shop.password_resets import LinkMailer, Tokens
 from infra.expand import expand, parameter_values, parse
@@ -106,6 +109,8 @@ class Shop(Facts):
                 send_campaign_mail, provider=lambda _: self.mailer
             ),
             "handlers.queue_password_reset.handler": queue_handler(send_link, provider=self._links),
+            "handlers.queue_reminders.handler": queue_handler(send_reminder, provider=lambda _: self.mailer),
+            "handlers.queue_login_codes.handler": queue_handler(send_code, provider=self._codes),
             **{f"handlers.queue_{name}.handler": entry for name, entry in entries.items()},
         }
         template, values = _expanded()
@@ -258,7 +263,7 @@ class Shop(Facts):
 
     def mortal(self, subscriber: str) -> Mortal:
         """The process that a subscriber's function runs in, or the relay's."""
-        runner = self.stack.functions[f"{subscriber.title()}Function"].runner
+        runner = self.stack.functions[f"{subscriber.title().replace('-', '')}Function"].runner
         assert isinstance(runner, Mortal)
         return runner
 
@@ -276,6 +281,9 @@ class Shop(Facts):
     def _links(self, deployment: Deployment) -> LinkMailer:
         tokens = Tokens(deployment.setting("LINK_SECRET"))
         return LinkMailer(self.mailer, tokens, deployment.setting("RESET_URL"))
+
+    def _codes(self, deployment: Deployment) -> CodeMailer:
+        return CodeMailer(self.mailer, Codes(deployment.setting("CODE_SECRET")))
 
     def _checkout(self, deployment: Deployment) -> Respond:
         return Acceptance(

@@ -63,7 +63,7 @@ def test_the_file_is_the_one_that_the_readme_shows() -> None:
 def test_an_order_gets_the_new_job_done_and_shown(extended: Clone) -> None:
     seen = extended.answer(ORDER_AND_FOLLOW)
 
-    assert seen["queued"].keys() == {"receipts", "invoices", "loyalty", "warehouse", "fraud"}
+    assert seen["queued"].keys() == {"receipts", "invoices", "loyalty", "sales", "warehouse", "fraud"}
     assert {job["state"] for job in seen["status"].values()} == {"completed"}
     assert seen["status"]["fraud"]["result"] == {"review": "requested"}
     assert seen["reviews"] == [seen["job"].removesuffix("-paid")]
@@ -72,7 +72,7 @@ def test_an_order_gets_the_new_job_done_and_shown(extended: Clone) -> None:
 def test_orders_from_before_the_subscriber_do_not_wait_for_it(extended: Clone) -> None:
     seen = extended.answer(ORDER_AND_FOLLOW.replace("2026, 12, 1", "2026, 11, 30"))
 
-    assert seen["queued"].keys() == {"receipts", "invoices", "loyalty", "warehouse"}
+    assert seen["queued"].keys() == {"receipts", "invoices", "loyalty", "sales", "warehouse"}
 
 
 def test_the_template_still_keeps_every_house_rule(extended: Clone) -> None:

@@ -11,7 +11,7 @@ from handlers.shop.orders import OrderPaid
 from tests.path.conftest import OpenShop
 from tests.path.shop import SUBSCRIBERS, Shop, with_policy
 
-OTHERS = {"receipts", "invoices", "warehouse"}
+OTHERS = {"receipts", "invoices", "sales", "warehouse"}
 
 
 def test_an_event_published_twice_leaves_each_subscriber_one_jobs_effect(shop: Shop) -> None:

@@ -24,7 +24,7 @@ EVENT = ORDER_PAID.new(
     trace="",
 )
 COMMIT, CALL, SELF_MARKING = "loyalty", "receipts", "warehouse"
-SUBSCRIBERS = ("invoices", COMMIT, CALL, SELF_MARKING)
+SUBSCRIBERS = ("invoices", COMMIT, CALL, SELF_MARKING, "sales")
 
 
 @pytest.fixture
@@ -94,6 +94,7 @@ def test_an_event_is_cancelled_job_by_job(store: FakeStore) -> None:
         job(COMMIT): "cancelled",
         job(CALL): "cancelling",
         job(SELF_MARKING): "cancelling",
+        job("sales"): "cancelling",
     }
 
 

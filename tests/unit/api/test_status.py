@@ -32,6 +32,7 @@ EVENT = ORDER_PAID.new(
 JOB_TYPES = job_types("handlers")
 SUBSCRIBERS = [each.subscriber for each in JOB_TYPES if ORDER_PAID.name in each.on.names]
 PICK = Key("shop", "order-1001", "pick")
+SALE = Key("shop", "order-1001", "sale")
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_it_costs_one_read_of_the_event_the_rows_and_the_markers(store: FakeStor
     rows = [Key("jobs", EVENT.id, name) for name in SUBSCRIBERS]
     [(operation, keys)] = store.calls
     assert operation == "read"
-    assert set(keys) == {ORDER_PAID.row_key(EVENT.id), PICK, *rows}
+    assert set(keys) == {ORDER_PAID.row_key(EVENT.id), PICK, SALE, *rows}
 
 
 def test_one_job_is_shown_by_its_own_id(store: FakeStore) -> None:
@@ -155,7 +156,7 @@ def test_the_state_of_an_event_follows_from_its_jobs(state: str, jobs: list[str]
 
 @pytest.mark.parametrize(
     ("states", "seconds"),
-    [(["completed"], "1"), (["retrying"], "5"), (["completed"] * 4, None), (["dead"] * 4, None)],
+    [(["completed"], "1"), (["retrying"], "5"), (["completed"] * 5, None), (["dead"] * 5, None)],
 )
 def test_a_client_is_told_when_to_look_again_while_it_is_open(
     store: FakeStore, states: list[str], seconds: str | None
@@ -310,9 +311,9 @@ def test_an_event_does_not_wait_for_a_subscriber_that_is_younger(store: FakeStor
 
     names = [job["id"] for job in document(get(store, types=younger))["jobs"]]
 
-    assert names == [f"{EVENT.id}:{name}" for name in ("invoices", "receipts", "warehouse")]
+    assert names == [f"{EVENT.id}:{name}" for name in ("invoices", "receipts", "sales", "warehouse")]
     assert get(store, f"{EVENT.id}:loyalty", types=younger).status == 404
-    assert len(document(get(store, types=types_since(NOW)))["jobs"]) == 4
+    assert len(document(get(store, types=types_since(NOW)))["jobs"]) == 5
 
 
 def test_a_younger_subscriber_that_was_fed_the_event_all_the_same_is_shown(store: FakeStore) -> None:

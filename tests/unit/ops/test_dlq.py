@@ -420,7 +420,7 @@ def test_an_unknown_subscriber_is_a_sentence(operator: Operator) -> None:
     answer = operator.type("dlq", "show", "recipes")
 
     assert answer.exit_code == 1
-    assert "invoices, loyalty, " in answer.stderr
+    assert "invoices, login-codes, loyalty, " in answer.stderr
 
 
 def _refuse_call(**_: Any) -> None:

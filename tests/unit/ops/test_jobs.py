@@ -44,7 +44,7 @@ def test_show_tells_every_job_of_an_event_with_its_ledger(trouble: Shop, operato
     jobs = {job["id"]: job for job in operator.asks("jobs", "show", EVENT)}
 
     assert {job["state"] for job in jobs.values()} == {"completed", "dead"}
-    assert len(jobs) == 4
+    assert len(jobs) == 5
     (failure,) = jobs[f"{EVENT}:receipts"]["row"]["failures"]
     assert (failure["error"], failure["message"]) == ("Permanent", "the address is not one")
     assert "mortal_shop.py" in operator.type("jobs", "show", f"{EVENT}:receipts").stdout
