@@ -22,6 +22,8 @@ ELSEWHERE = frozenset(
         *("Signup", "Shipping", "Wallet", "PasswordResets", "Online"),
         *("Statement", "Welcome", "ShippingSms", "PasswordReset"),
         *("StartCampaign", "Campaigns", "CampaignMails"),
+        *("SetReminders", "ReminderTimer", "Reminders", "AskForLoginCodes", "LoginCodes", "Sales", "Rollup"),
+        *("WebhooksApi", "WebhooksOutcomes", "Webhooks", "WebhooksDue"),
     )
 )
 """Functions beside an order's way. Their subscribers are killed at every call by the test kit, and each call
