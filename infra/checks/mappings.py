@@ -27,14 +27,16 @@ WANTED = (NEW_EVENTS, ENDED_JOBS, ENDED_BY_MARKER)
 
 
 def mapping_reports_partial_failures(template: Template) -> Iterator[Finding]:
-    """Without it Lambda takes any normal return for success and deletes the records that failed."""
+    """Without it Lambda takes any normal return for success and deletes the records that failed:
+    docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html"""
     for name, mapping in template.mappings():
         if "ReportBatchItemFailures" not in mapping.get("FunctionResponseTypes", []):
             yield Finding(name, "lacks FunctionResponseTypes: [ReportBatchItemFailures]")
 
 
 def visibility_outlasts_the_function(template: Template) -> Iterator[Finding]:
-    """A shorter one hands a record out again while its first run still goes on."""
+    """A shorter one hands a record out again while its first run still goes on:
+    docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html"""
     for _, mapping, queue in template.queue_mappings():
         function = template.properties(template.function_of(mapping))
         window = mapping.get("MaximumBatchingWindowInSeconds", 0)
@@ -53,7 +55,8 @@ def queue_mapping_has_no_filter(template: Template) -> Iterator[Finding]:
 
 
 def queue_mapping_hands_out_at_once(template: Template) -> Iterator[Finding]:
-    """A window delays every job, and makes batches of records whose visibility already runs."""
+    """A window delays every job, and makes batches of records whose visibility already runs:
+    docs.aws.amazon.com/lambda/latest/dg/invocation-eventsourcemapping.html"""
     for name, mapping, _ in template.queue_mappings():
         if mapping.get("MaximumBatchingWindowInSeconds", 0) != 0:
             yield Finding(name, "has a batching window: work queues hand out at once")
@@ -71,14 +74,16 @@ def queue_mapping_bounds_its_concurrency(template: Template) -> Iterator[Finding
 
 
 def stream_mapping_starts_at_the_oldest(template: Template) -> Iterator[Finding]:
-    """LATEST skips what is written between the mapping's creation and its first poll."""
+    """LATEST skips what is written between the mapping's creation and its first poll:
+    docs.aws.amazon.com/lambda/latest/api/API_CreateEventSourceMapping.html"""
     for name, mapping in template.stream_mappings():
         if mapping.get("StartingPosition") != "TRIM_HORIZON":
             yield Finding(name, "does not start at TRIM_HORIZON")
 
 
 def stream_mapping_isolates_a_bad_record(template: Template) -> Iterator[Finding]:
-    """By default one record that cannot be published holds its shard up until it is trimmed, after 24 h."""
+    """By default one record that cannot be published holds its shard up until it is trimmed, after 24 h:
+    docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html"""
     for name, mapping in template.stream_mappings():
         for bound in ("MaximumRetryAttempts", "MaximumRecordAgeInSeconds"):
             if mapping.get(bound, -1) < 0:
@@ -91,7 +96,8 @@ def stream_mapping_isolates_a_bad_record(template: Template) -> Iterator[Finding
 
 def stream_mapping_wakes_for_what_is_new_only(template: Template) -> Iterator[Finding]:
     """Marking a row published, and its expiry, are records of the stream as well. Were the end of a webhook's
-    delivery told by webhook, that would never end; were each mail's of a campaign, it would be a blast."""
+    delivery told by webhook, that would never end; were each mail's of a campaign, it would be a blast.
+    docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html"""
     for name, mapping in template.stream_mappings():
         filters = mapping.get("FilterCriteria", {}).get("Filters", [])
         if [json.loads(filter_["Pattern"]) for filter_ in filters] not in [[pattern] for pattern in WANTED]:

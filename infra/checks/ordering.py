@@ -25,7 +25,8 @@ def order_reaches_its_queue(template: Template) -> Iterator[Finding]:
 
 
 def undelivered_keeps_its_order(template: Template) -> Iterator[Finding]:
-    """docs.aws.amazon.com/sns/latest/dg/sns-dead-letter-queues.html: of the topic's own type."""
+    """SNS puts what a FIFO topic could not deliver into a FIFO queue only, and the reverse:
+    docs.aws.amazon.com/sns/latest/dg/sns-dead-letter-queues.html"""
     for name, subscription in template.subscriptions():
         dead = target(subscription.get("RedrivePolicy", {}).get("deadLetterTargetArn"))
         topic = template.properties(str(target(subscription["TopicArn"])))
@@ -34,7 +35,8 @@ def undelivered_keeps_its_order(template: Template) -> Iterator[Finding]:
 
 
 def ordered_job_has_a_fifo_queue(template: Template) -> Iterator[Finding]:
-    """Its parked events are sent again to a message group, which only a FIFO queue has."""
+    """Its parked events are sent again to a message group, which only a FIFO queue has:
+    docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/using-messagegroupid-property.html"""
     for _, mapping, queue in template.queue_mappings():
         job = template.jobs.get(template.function_of(mapping))
         if job and job.is_ordered != _is_fifo(template.properties(queue)):
@@ -43,7 +45,8 @@ def ordered_job_has_a_fifo_queue(template: Template) -> Iterator[Finding]:
 
 
 def publisher_knows_both_topics(template: Template) -> Iterator[Finding]:
-    """An ordered event would wait in the outbox for ever."""
+    """An ordered event would wait in the outbox for ever:
+    docs.aws.amazon.com/sns/latest/dg/sns-fifo-topics.html"""
     for name, function in template.functions():
         variables = function.get("Environment", {}).get("Variables", {})
         if "TOPIC_ARN" in variables and "ORDERED_TOPIC_ARN" not in variables:

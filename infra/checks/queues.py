@@ -14,7 +14,8 @@ LONGEST_RETENTION_SECONDS = 1_209_600
 
 
 def work_queue_has_a_dead_letter_queue(template: Template) -> Iterator[Finding]:
-    """Without one, a message that always fails is tried until it expires, and then is gone."""
+    """Without one, a message that always fails is tried until it expires, and then is gone:
+    docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html"""
     with_redrive = {queue for queue, dead, _ in template.redrives() if dead}
     for _, _, queue in template.queue_mappings():
         if queue not in with_redrive:
@@ -26,21 +27,25 @@ def dead_letters_outlive_their_source(template: Template) -> Iterator[Finding]:
     docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/setting-up-dead-letter-queue-retention.html
     """
     for source, dead, _ in template.redrives():
-        if _retention(template.properties(str(dead))) < LONGEST_RETENTION_SECONDS:
+        if retention_seconds(template.properties(str(dead))) < LONGEST_RETENTION_SECONDS:
             yield Finding(str(dead), "keeps dead letters for less than 14 days")
-        if _retention(template.properties(source)) >= _retention(template.properties(str(dead))):
+        if retention_seconds(template.properties(source)) >= retention_seconds(
+            template.properties(str(dead))
+        ):
             yield Finding(source, f"keeps messages as long as its dead-letter queue {dead} does")
 
 
 def undelivered_is_kept_fourteen_days(template: Template) -> Iterator[Finding]:
-    """What a subscription or a stream gave up on waits there for a person, too."""
+    """What a subscription or a stream gave up on waits there for a person, too:
+    docs.aws.amazon.com/sns/latest/dg/sns-dead-letter-queues.html"""
     for queue in _last_resorts(template):
-        if _retention(template.properties(queue)) < LONGEST_RETENTION_SECONDS:
+        if retention_seconds(template.properties(queue)) < LONGEST_RETENTION_SECONDS:
             yield Finding(queue, "keeps what could not be delivered for less than 14 days")
 
 
 def dead_letter_queue_names_its_sources(template: Template) -> Iterator[Finding]:
-    """Otherwise any queue of the account may redrive into it."""
+    """Otherwise any queue of the account may redrive into it:
+    docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html"""
     sources = defaultdict(set)
     for source, dead, _ in template.redrives():
         sources[str(dead)].add(source)
@@ -51,7 +56,8 @@ def dead_letter_queue_names_its_sources(template: Template) -> Iterator[Finding]
             yield Finding(dead, f"lacks a RedriveAllowPolicy byQueue for exactly {', '.join(sorted(wanted))}")
 
 
-def _retention(queue: Properties) -> int:
+def retention_seconds(queue: Properties) -> int:
+    """How long a queue keeps a message, in seconds."""
     return int(queue.get("MessageRetentionPeriod", DEFAULT_RETENTION_SECONDS))
 
 

@@ -15,7 +15,8 @@ docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html"""
 
 
 def api_function_ends_before_the_gateway(template: Template) -> Iterator[Finding]:
-    """Otherwise the client is told 503 and tries again while the first run still goes on."""
+    """Otherwise the client is told 503 and tries again while the first run still goes on:
+    docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html"""
     for function in sorted({_function(template, operation) for _, operation in _routes(template)}):
         timeout = template.properties(function).get("Timeout", 3)
         if timeout > GATEWAY_SECONDS:
@@ -23,14 +24,35 @@ def api_function_ends_before_the_gateway(template: Template) -> Iterator[Finding
 
 
 def route_needs_a_caller(template: Template) -> Iterator[Finding]:
-    """The caller is the token's subject: a route without an authorizer has none."""
+    """The caller is the token's subject: a route without an authorizer has none.
+    docs.aws.amazon.com/apigateway/latest/developerguide/http-api-jwt-authorizer.html"""
     for route, operation in _routes(template):
         if not any(operation.get("security", [])):
             yield Finding(_function(template, operation), f"answers {route} without an authorizer")
 
 
+def api_is_throttled(template: Template) -> Iterator[Finding]:
+    """Without limits of its own one caller uses up the account's, which all its APIs share:
+    docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html"""
+    for name, stage in template.of_type("AWS::ApiGatewayV2::Stage"):
+        settings = stage.get("DefaultRouteSettings", {})
+        for limit in ("ThrottlingBurstLimit", "ThrottlingRateLimit"):
+            if not settings.get(limit):
+                yield Finding(name, f"lacks DefaultRouteSettings: {{{limit}}}")
+
+
+def api_logs_its_requests(template: Template) -> Iterator[Finding]:
+    """A request that no function saw (refused, throttled, timed out) is told of nowhere else:
+    docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging.html"""
+    for name, stage in template.of_type("AWS::ApiGatewayV2::Stage"):
+        settings = stage.get("AccessLogSettings", {})
+        if not settings.get("DestinationArn") or "$context.requestId" not in settings.get("Format", ""):
+            yield Finding(name, "lacks AccessLogSettings with the request's id")
+
+
 def schedule_names_its_zone(template: Template) -> Iterator[Finding]:
-    """A schedule without one drifts by an hour twice a year."""
+    """A schedule without one drifts by an hour twice a year:
+    docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html"""
     for name, schedule in template.of_type("AWS::Scheduler::Schedule"):
         if "ScheduleExpressionTimezone" not in schedule:
             yield Finding(name, "does not say ScheduleExpressionTimezone")
@@ -40,7 +62,8 @@ def schedule_names_its_zone(template: Template) -> Iterator[Finding]:
 
 
 def webhooks_go_to_the_public_only(template: Template) -> Iterator[Finding]:
-    """The local run's switch, in a deployed stack, would let any caller ask what only the inside may."""
+    """The local run's switch, in a deployed stack, would let any caller ask what only the inside may,
+    the runtime's credentials on loopback included: docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html"""
     for name, function in template.functions():
         reach = function.get("Environment", {}).get("Variables", {}).get(WEBHOOK_RECEIVERS, PUBLIC)
         if reach != PUBLIC:
@@ -62,6 +85,8 @@ def _function(template: Template, operation: Mapping[str, Any]) -> str:
 RULES = (
     api_function_ends_before_the_gateway,
     route_needs_a_caller,
+    api_is_throttled,
+    api_logs_its_requests,
     schedule_names_its_zone,
     webhooks_go_to_the_public_only,
 )

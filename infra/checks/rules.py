@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from infra.checks import mappings, ordering, queues, requests, senders, snapshots, subscriptions
+from infra.checks import (
+    logs,
+    mappings,
+    naming,
+    ordering,
+    queues,
+    requests,
+    roles,
+    senders,
+    snapshots,
+    storage,
+    subscriptions,
+)
 from infra.checks.template import Finding, Template
 
 Rule = Callable[[Template], Iterator[Finding]]
@@ -16,6 +28,10 @@ RULES: tuple[Rule, ...] = (
     *subscriptions.RULES,
     *ordering.RULES,
     *snapshots.RULES,
+    *roles.RULES,
+    *storage.RULES,
+    *logs.RULES,
+    *naming.RULES,
 )
 
 

@@ -10,7 +10,8 @@ from infra.checks.template import Finding, Properties, Template, as_list, target
 
 
 def queue_has_one_policy(template: Template) -> Iterator[Finding]:
-    """A queue holds one policy document: a second resource silently overwrites the first."""
+    """A queue holds one policy document: a second resource silently overwrites the first:
+    docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-sqs-queuepolicy.html"""
     policies = Counter(str(queue) for _, queue, _ in _policies(template))
     for queue, count in policies.items():
         if count > 1:
@@ -18,7 +19,8 @@ def queue_has_one_policy(template: Template) -> Iterator[Finding]:
 
 
 def only_the_topic_sends(template: Template) -> Iterator[Finding]:
-    """A queue that takes from anyone can be fed forged orders."""
+    """A queue that takes from anyone can be fed forged orders:
+    docs.aws.amazon.com/sns/latest/dg/subscribe-sqs-queue-to-sns-topic.html"""
     for name, _, document in _policies(template):
         for statement in as_list(document["Statement"]):
             if statement["Effect"] == "Allow" and not _from_a_topic(template, statement):
@@ -26,7 +28,8 @@ def only_the_topic_sends(template: Template) -> Iterator[Finding]:
 
 
 def subscribed_queue_takes_from_its_topic(template: Template) -> Iterator[Finding]:
-    """Without the permission SNS drops the message after its retries, and nobody is told."""
+    """Without the permission SNS drops the message after its retries, and nobody is told:
+    docs.aws.amazon.com/sns/latest/dg/subscribe-sqs-queue-to-sns-topic.html"""
     admitted = {
         (queue, topic)
         for _, queue, document in _policies(template)
@@ -46,11 +49,17 @@ def encryption_lets_the_topic_write(template: Template) -> Iterator[Finding]:
     written = {queue for _, subscription in template.subscriptions() for queue in _written_by(subscription)}
     for queue in sorted(filter(None, written)):
         properties = template.properties(queue)
-        if key := properties.get("KmsMasterKeyId"):
-            if not _key_lets_sns_in(template, target(key)):
-                yield Finding(queue, "is encrypted with a key that sns.amazonaws.com may not use")
-        elif not properties.get("SqsManagedSseEnabled"):
-            yield Finding(queue, "does not say SqsManagedSseEnabled: true")
+        key = properties.get("KmsMasterKeyId")
+        if key and not _key_lets_sns_in(template, target(key)):
+            yield Finding(queue, "is encrypted with a key that sns.amazonaws.com may not use")
+
+
+def queue_is_encrypted(template: Template) -> Iterator[Finding]:
+    """Explicitly: what a region does by default is not seen here.
+    docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-server-side-encryption.html"""
+    for name, queue in template.queues():
+        if not queue.get("KmsMasterKeyId") and queue.get("SqsManagedSseEnabled") is not True:
+            yield Finding(name, "says neither SqsManagedSseEnabled: true nor KmsMasterKeyId")
 
 
 def _written_by(subscription: Properties) -> Iterator[str | None]:
@@ -95,4 +104,5 @@ RULES = (
     only_the_topic_sends,
     subscribed_queue_takes_from_its_topic,
     encryption_lets_the_topic_write,
+    queue_is_encrypted,
 )

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from handlers.postroom.aws.queue_entry import QueueEntry
-from handlers.postroom.jobs import JobType
+from handlers.postroom.aws.topic import attributes
+from handlers.postroom.jobs import RETENTION_SECONDS, JobType
+from handlers.postroom.relay import Entry
 from infra.expand import expand
 
 Properties = Mapping[str, Any]
+PUBLISHED_ATTRIBUTES = frozenset(attributes(Entry("", "", "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +30,25 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The resources as CloudFormation sees them; `jobs` maps a function's logical id to its job type."""
+    """The resources as CloudFormation sees them, and what the code says that they have to agree with.
+
+    `jobs` maps a function's logical id to its job type, `attributes` are the names that the relay publishes
+    with each event, and `memory_seconds` is how long a job's row, which is its marker, is kept.
+    """
 
     resources: Mapping[str, Mapping[str, Any]]
     jobs: Mapping[str, JobType[Any]] = field(default_factory=dict)
+    attributes: frozenset[str] = PUBLISHED_ATTRIBUTES
+    memory_seconds: int = RETENTION_SECONDS
 
     @classmethod
     def load(cls, path: Path) -> Template:
-        resources = expand(path)["Resources"]
+        """Expand the SAM template at `path`, and import the modules of its functions."""
+        return cls.of(expand(path))
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Template:
+        resources = document["Resources"]
         return cls(resources, dict(_job_types(resources)))
 
     def of_type(self, kind: str) -> Iterator[tuple[str, Properties]]:
@@ -95,6 +111,18 @@ def target(value: Any) -> str | None:
             attribute = value["Fn::GetAtt"]
             return str(attribute[0] if isinstance(attribute, list) else attribute.partition(".")[0])
     return None
+
+
+def references(value: Any) -> Iterator[str]:
+    """The logical ids (and pseudo parameters) that a value refers to, however deep in it."""
+    if isinstance(value, Mapping):
+        if (referred := target(value)) is not None:
+            yield referred
+        if "Fn::Sub" in value:
+            yield from re.findall(r"\$\{([\w:]+)", json.dumps(value["Fn::Sub"]))
+        yield from (each for inner in value.values() for each in references(inner))
+    elif isinstance(value, list):
+        yield from (each for inner in value for each in references(inner))
 
 
 def text(value: Any) -> str:

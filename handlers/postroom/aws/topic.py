@@ -35,6 +35,11 @@ class SnsTopic:
         return [_rejection(failure) for failure in answer.get("Failed", ())]
 
 
+def attributes(entry: Entry) -> dict[str, str]:
+    """The message's attributes, which are all that a subscription can filter by."""
+    return {"type": entry.event_type, "publication": entry.publication}
+
+
 def _entry(index: str, entry: Entry) -> dict[str, Any]:
     """On a FIFO topic the publication id is the deduplication id: repeats are for subscribers to collapse.
 
@@ -46,8 +51,7 @@ def _entry(index: str, entry: Entry) -> dict[str, Any]:
         "Id": index,
         "Message": entry.message,
         "MessageAttributes": {
-            "type": {"DataType": "String", "StringValue": entry.event_type},
-            "publication": {"DataType": "String", "StringValue": entry.publication},
+            name: {"DataType": "String", "StringValue": value} for name, value in attributes(entry).items()
         },
     }
 

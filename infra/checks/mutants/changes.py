@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -54,4 +55,4 @@ def _inner(value: Any, path: Any) -> Any:
 def weakened(template: Template, change: Change) -> Template:
     resources = copy.deepcopy(dict(template.resources))
     change(resources)
-    return Template(resources, template.jobs)
+    return dataclasses.replace(template, resources=resources)

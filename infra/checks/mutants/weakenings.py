@@ -259,7 +259,7 @@ WEAKENINGS = [
         "encryption_lets_the_topic_write",
         put("LoyaltyQueue", "KmsMasterKeyId", "alias/aws/sqs"),
     ),
-    ("SNS-3-unsaid", "encryption_lets_the_topic_write", unset("UndeliveredQueue", "SqsManagedSseEnabled")),
+    ("SNS-3-unsaid", "queue_is_encrypted", unset("UndeliveredQueue", "SqsManagedSseEnabled")),
     ("SNS-5-wrapped", "raw_delivery_is_explicit", put("LoyaltySubscription", "RawMessageDelivery", False)),
     ("SNS-5-unsaid", "raw_delivery_is_explicit", unset("LoyaltySubscription", "RawMessageDelivery")),
     ("SNS-4-scope-unsaid", "filter_scope_is_explicit", unset("LoyaltySubscription", "FilterPolicyScope")),

@@ -1,0 +1,41 @@
+"""What the scanners find and we leave as it is: each named, with its reason, in skips.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import yaml
+
+from infra.checks.scanners import Report
+
+PATH = Path(__file__).with_name("skips.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A rule of a scanner that does not hold for resources whose logical ids fit a pattern, and why."""
+
+    tool: str
+    rule: str
+    resources: str
+    reason: str
+
+    def covers(self, report: Report) -> bool:
+        same_rule = (self.tool, self.rule) == (report.tool, report.rule)
+        return same_rule and any(fnmatchcase(report.resource, each) for each in self.resources.split())
+
+
+def skips() -> list[Skip]:
+    return [Skip(**entry) for entry in yaml.safe_load(PATH.read_text(encoding="utf-8"))]
+
+
+def unskipped(reports: Iterable[Report], skips: Sequence[Skip]) -> list[Report]:
+    return [report for report in reports if not any(skip.covers(report) for skip in skips)]
+
+
+def needless(reports: Sequence[Report], skips: Sequence[Skip]) -> list[Skip]:
+    """Skips that nothing has need of: what they excused is mended, or was never there."""
+    return [skip for skip in skips if not any(map(skip.covers, reports))]
