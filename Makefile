@@ -10,6 +10,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 SAM_CLI_VERSION := 1.170.0
 AWS_CLI_VERSION := 1.46.3
 MINISTACK_VERSION := 1.5.33
+RUNTIME_CLIENT_VERSION := 4.2.2
 export SAM_CLI_TELEMETRY := 0
 
 help: ## List what make can do
@@ -63,11 +64,15 @@ requirements: .venv/dev ## Lock what is deployed: the newest that pyproject.toml
 build: .venv/local .venv-sam/$(SAM_CLI_VERSION) ## Validate the template and build the functions as they are deployed
 	@$(BIN)/python -m infra.build $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE))
 
+rie: .venv/local .venv-sam/$(SAM_CLI_VERSION) .venv-rie/$(RUNTIME_CLIENT_VERSION) ## Call each built function under AWS's Runtime Interface Emulator
+	@$(BIN)/python -m infra.build --here --no-validation --place .aws-sam/here
+	@$(BIN)/python -m infra.rie .aws-sam/here .venv-rie/bin/python .venv-sam
+
 deploy-local: .venv/local .venv-sam/$(SAM_CLI_VERSION) .venv-ministack/$(MINISTACK_VERSION) ## sam deploy, an order, an update, sam delete: on MiniStack in place of AWS
 	@$(BIN)/python -m infra.deploy_local .venv-ministack/bin/ministack .venv-sam/bin/sam
 
 clean: ## Remove what make has made
-	rm -rf .venv .venv-aws .venv-ministack .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf .venv .venv-aws .venv-ministack .venv-rie .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
 
 .venv/bin/python:
 	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found. \
@@ -107,4 +112,12 @@ clean: ## Remove what make has made
 	@echo "Installing MiniStack ..."
 	@.venv-ministack/bin/python -m pip install --quiet --disable-pip-version-check \
 		ministack==$(MINISTACK_VERSION) 'aws-sam-translator>=1.100,<2' 'cryptography>=45'
+	@touch $@
+
+# What Lambda's runtime has: its client, and boto3. Whatever else a function needs must be in its package.
+.venv-rie/$(RUNTIME_CLIENT_VERSION): | .venv/local
+	@interpreter=$$($(BIN)/python -m infra.build --find) && $$interpreter -m venv .venv-rie
+	@echo "Installing the Lambda runtime's client ..."
+	@.venv-rie/bin/python -m pip install --quiet --disable-pip-version-check \
+		awslambdaric==$(RUNTIME_CLIENT_VERSION) 'boto3>=1.40,<2'
 	@touch $@

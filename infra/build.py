@@ -14,6 +14,7 @@ from typing import Any
 from infra import binaries, packages
 from infra.expand import parse
 from infra.interpreters import NoInterpreter, find_interpreter, runtime
+from infra.machine import architecture
 from infra.requirements import for_platform
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +34,7 @@ class Build:
     runtime: str
     architecture: str
     interpreter: Path
+    place: Path = ARTEFACTS
 
     def make(self) -> None:
         """Build, byte-compile and inspect.
@@ -42,20 +44,21 @@ class Build:
         path = os.pathsep.join([str(self.interpreter.parent), os.environ.get("PATH", "")])
         # Left to itself it resolves for this machine, then fetches the other's wheels without their hashes.
         pip = for_platform(binaries.PLATFORMS[self.architecture])
-        run([SAM, "build", "--parameter-overrides", f"Architecture={self.architecture}"], PATH=path, **pip)
+        given = ["--build-dir", self.place, "--parameter-overrides", f"Architecture={self.architecture}"]
+        run([SAM, "build", *given], PATH=path, **pip)
         self._compile()
         self._inspect()
 
     def _compile(self) -> None:
-        for first, *others in packages.alike(artefacts()):
+        for first, *others in packages.alike(artefacts(self.place)):
             compile_bytes(self.interpreter, first)
             for other in others:
                 packages.make_like(other, first)
 
     def _inspect(self) -> None:
-        for artefact in artefacts():
+        for artefact in artefacts(self.place):
             inspect(artefact, self.runtime, self.architecture)
-        if large := packages.too_large(artefacts()):
+        if large := packages.too_large(artefacts(self.place)):
             raise WrongBuild("\n".join(f"{name}: {size}" for name, size in large.items()))
 
 
@@ -90,18 +93,18 @@ def run(command: list[Any], **variables: str) -> None:
     subprocess.run([str(part) for part in command], cwd=ROOT, env={**os.environ, **variables}, check=True)
 
 
-def report() -> None:
-    for artefact in artefacts():
+def report(built: Sequence[Path]) -> None:
+    for artefact in built:
         size, bound = packages.megabytes(artefact), packages.limit(artefact)
         print(f"{artefact.name:24} {size:6.1f} MB of {bound:.0f}  sha256:{packages.digest(artefact)[:16]}")
-    print(f"{'the whole build':24} sha256:{packages.digest_of_all(artefacts())}")
+    print(f"{'the whole build':24} sha256:{packages.digest_of_all(built)}")
 
 
 def build_again(build: Build) -> None:
     """Build once more. Raises `WrongBuild` unless the same came of it."""
-    before = packages.digest_of_all(artefacts())
+    before = packages.digest_of_all(artefacts(build.place))
     build.make()
-    if packages.digest_of_all(artefacts()) != before:
+    if packages.digest_of_all(artefacts(build.place)) != before:
         raise WrongBuild(f"built twice, and the second build is another: {before} came first")
     print("built twice: the same hash")
 
@@ -109,6 +112,8 @@ def build_again(build: Build) -> None:
 def _arguments(default: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m infra.build", description=__doc__)
     parser.add_argument("--architecture", choices=list(binaries.MACHINES), default=default)
+    parser.add_argument("--here", dest="architecture", action="store_const", const=architecture())
+    parser.add_argument("--place", type=Path, default=ARTEFACTS, help="directory to build into")
     parser.add_argument("--find", action="store_true", help="only say which Python it would build with")
     parser.add_argument("--twice", action="store_true", help="build again, and compare")
     parser.add_argument("--no-validation", action="store_true", help="take the template for valid")
@@ -125,9 +130,9 @@ def main() -> int:
             return 0
         if not arguments.no_validation:
             run([SAM, "validate", "--lint"])
-        build = Build(runtime(template), arguments.architecture, interpreter)
+        build = Build(runtime(template), arguments.architecture, interpreter, arguments.place)
         build.make()
-        report()
+        report(artefacts(build.place))
         if arguments.twice:
             build_again(build)
     except (NoInterpreter, WrongBuild) as error:

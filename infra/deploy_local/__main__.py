@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import platform
 import signal
 import sys
 import tempfile
@@ -16,16 +15,15 @@ from rich.console import Console
 from infra.build import ARTEFACTS
 from infra.deploy_local.ministack import NotReady, running
 from infra.deploy_local.not_shown import NOT_SHOWN
-from infra.deploy_local.processes import CommandFailed
 from infra.deploy_local.providers import providers
 from infra.deploy_local.rehearsal import Rehearsal
 from infra.deploy_local.stack import Stack
 from infra.deploy_local.workspace import Workspace
 from infra.interpreters import NoInterpreter
 from infra.local.story import NotAsToldError, Telling
+from infra.machine import architecture
+from infra.processes import CommandFailed
 
-ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
-"""What Lambda calls them, by what machines call themselves."""
 STACK_NAME = "postroom-rehearsal"
 LOGS = ARTEFACTS.parent / "deploy-local"
 
@@ -53,7 +51,6 @@ def main() -> int:
 
 def _rehearse(story: Telling, arguments: argparse.Namespace) -> None:
     LOGS.mkdir(parents=True, exist_ok=True)
-    architecture = ARCHITECTURES[platform.machine().lower()]
     for log in LOGS.glob("*.log"):
         log.unlink()
     with tempfile.TemporaryDirectory(prefix="postroom-") as name:
@@ -62,7 +59,7 @@ def _rehearse(story: Telling, arguments: argparse.Namespace) -> None:
         with providers() as shop, running(arguments.ministack, place, LOGS / "ministack.log") as ministack:
             story.tell(f"MiniStack listens on {ministack.url} (process {ministack.process})")
             stack = Stack(STACK_NAME, ministack, arguments.sam, workspace.path, LOGS / "sam.log")
-            Rehearsal(story, workspace, ministack, shop, stack, architecture).run()
+            Rehearsal(story, workspace, ministack, shop, stack, architecture()).run()
 
 
 def _arguments() -> argparse.Namespace:

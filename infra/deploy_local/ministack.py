@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -14,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from infra.deploy_local.processes import Shell, tail
+from infra.local.servers import LOOPBACK
+from infra.processes import Shell, free_port, tail
 
 if TYPE_CHECKING:
     from boto3.session import Session
 
 REGION = "eu-west-1"
-LOOPBACK = "127.0.0.1"
 STARTING_SECONDS = 30.0
 
 
@@ -96,12 +95,6 @@ def settings(port: int, directory: Path) -> Mapping[str, str]:
         "MINISTACK_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
     }
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind((LOOPBACK, 0))
-        return int(listener.getsockname()[1])
 
 
 def _answers(ministack: MiniStack) -> bool:

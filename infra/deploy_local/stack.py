@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from infra.deploy_local.ministack import REGION, MiniStack
-from infra.deploy_local.processes import Shell
+from infra.processes import Shell
 
 CONFIG = "dev"
 """Of the environments in samconfig.toml, the one that is deployed with other addresses in it."""

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra.deploy_local.processes import Shell
+from infra.processes import Shell
 
 ROOT = Path(__file__).parents[2]
 DIRECTORIES = ("docs", "handlers", "infra", "tests")

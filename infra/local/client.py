@@ -43,13 +43,17 @@ class Client:
         self._headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
         self._connection: http.client.HTTPConnection | None = None
 
+    def command(self, path: str, key: str, body: Mapping[str, Any]) -> Answer:
+        """POST under an idempotency key. Raises `OSError` without an answer: then send it again."""
+        return self._ask("POST", path, {"idempotency-key": key}, json.dumps(body))
+
     def checkout(self, key: str, body: Mapping[str, Any]) -> Answer:
         """Place an order under an idempotency key. Raises `OSError` without an answer: then send it again."""
-        return self._ask("POST", "/checkout", {"idempotency-key": key}, json.dumps(body))
+        return self.command("/checkout", key, body)
 
     def start_campaign(self, key: str, body: Mapping[str, Any]) -> Answer:
         """Start a campaign under an idempotency key. Raises `OSError` without an answer."""
-        return self._ask("POST", "/campaigns", {"idempotency-key": key}, json.dumps(body))
+        return self.command("/campaigns", key, body)
 
     def get(self, path: str) -> Answer:
         return self._ask("GET", path)

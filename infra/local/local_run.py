@@ -180,13 +180,14 @@ class LocalRun:
         self._nursery = nursery = Nursery({**os.environ, "PYTHONPATH": str(ROOT)})
 
         def isolated(settings: FunctionSettings, _surroundings: Callable[[], Deployment]) -> Runner:
-            environ = {**process_environ(settings, self.aws.region.name), **_endpoint(aws_url)}
+            environ = {**process_environ(settings, self.aws.region.name), **endpoint(aws_url)}
             return Isolated(settings.handler, environ, self.options.concurrency, nursery)
 
         return isolated
 
 
-def _endpoint(aws_url: str) -> dict[str, str]:
+def endpoint(aws_url: str) -> dict[str, str]:
+    """What another process needs to take what listens there for AWS."""
     return {
         "AWS_ENDPOINT_URL": aws_url,
         "AWS_ACCESS_KEY_ID": "local",

@@ -12,10 +12,10 @@ import pytest
 from infra.deploy_local import mappings
 from infra.deploy_local.ministack import settings
 from infra.deploy_local.not_shown import NOT_SHOWN
-from infra.deploy_local.processes import CommandFailed, Shell
 from infra.deploy_local.routes import Gateway, Issuer, Route, routes
 from infra.deploy_local.workspace import ROOT, Workspace
 from infra.expand import expand, parse, transform
+from infra.processes import CommandFailed, Shell
 
 SLEEPER = "import time; print('ready', flush=True); time.sleep(60)"
 
