@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase as fnmatch
 from typing import Any
 
 from handlers.postroom.aws.deployment import Deployment
+from infra.checks.roles import TRACING, USING_A_KEY
 from infra.checks.template import Template, as_list, target, text
 from infra.local.aws import LocalAws
 from infra.local.functions import FunctionSettings, InProcess, Runner
@@ -51,6 +52,8 @@ def needed_by_lambda(template: Template, function: str) -> set[Grant]:
     """What Lambda itself does in the function's name: logs, and polling its mapping's source."""
     log_group = str(target(template.properties(function)["LoggingConfig"]["LogGroup"]))
     needed = {(action, log_group) for action in LOGGING}
+    if template.properties(function).get("TracingConfig", {}).get("Mode") == "Active":
+        needed |= {(action, "*") for action in TRACING}
     for _, mapping in template.mappings():
         if template.function_of(mapping) == function:
             needed |= set(_polling(template, mapping))
@@ -63,12 +66,25 @@ def differences(template: Template, used: Mapping[str, set[Grant]]) -> dict[str,
 
 
 def _difference(template: Template, function: str, used: Mapping[str, set[Grant]]) -> Iterator[str]:
-    needed, grants = (
-        used.get(function, set()) | needed_by_lambda(template, function),
-        granted(template, function),
-    )
+    asked, grants = used.get(function, set()), granted(template, function)
+    needed = asked | needed_by_lambda(template, function)
+    needed |= needed_for_keys(template, needed)
     yield from (f"lacks {action} on {resource}" for action, resource in needed - grants)
     yield from (f"has {action} on {resource} for nothing" for action, resource in grants - needed)
+
+
+def needed_for_keys(template: Template, used: set[Grant]) -> set[Grant]:
+    """What the use of topics and queues asks of the keys that they are encrypted with."""
+    keys = {
+        name: target(resource.get("Properties", {}).get("KmsMasterKeyId"))
+        for name, resource in template.resources.items()
+    }
+    return {
+        (needed, key)
+        for action, resource in used
+        for needed in USING_A_KEY.get(action, ())
+        if (key := keys.get(resource))
+    }
 
 
 def _polling(template: Template, mapping: Mapping[str, Any]) -> Iterator[Grant]:
@@ -83,8 +99,8 @@ def _polling(template: Template, mapping: Mapping[str, Any]) -> Iterator[Grant]:
 
 def _logical_ids(template: Template, resource: Any) -> list[str]:
     """The resource that is named, or every queue whose name fits a pattern."""
-    if resource == SMS:
-        return [SMS]
+    if resource in (SMS, "*"):
+        return [resource]
     _, of_this_stack, rest = text(resource).partition("${AWS::StackName}")
     if of_this_stack:
         pattern = of_this_stack + rest

@@ -10,6 +10,9 @@ from infra.checks.template import Finding, Properties, Template, as_list, target
 
 TRUSTED = frozenset({"lambda.amazonaws.com", "scheduler.amazonaws.com"})
 NO_TOPIC = "arn:${AWS::Partition}:sns:*:*:*"
+TRACING = frozenset({"xray:PutTraceSegments", "xray:PutTelemetryRecords"})
+"""Of every traced function; X-Ray has no resource for them:
+docs.aws.amazon.com/lambda/latest/dg/services-xray.html"""
 USING_A_KEY = {
     "sqs:ReceiveMessage": {"kms:Decrypt"},
     "sqs:SendMessage": {"kms:Decrypt", "kms:GenerateDataKey"},
@@ -55,11 +58,11 @@ def role_names_its_actions(template: Template) -> Iterator[Finding]:
 
 
 def role_names_its_resources(template: Template) -> Iterator[Finding]:
-    """Every action here has a resource, but for SMS: a phone number has no ARN, a topic has.
+    """Every action here has a resource, but for tracing and SMS: a phone number has no ARN, a topic has.
     docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_notresource.html"""
     for name, statement in _statements(template):
         for resource in as_list(statement.get("Resource", [])):
-            if target(resource) is None and "${" not in text(resource):
+            if target(resource) is None and "${" not in text(resource) and not _only_traces(statement):
                 yield Finding(name, f"reaches {text(resource)}: name the resource")
         if "Resource" not in statement and not _sends_sms_only(statement):
             yield Finding(name, "reaches every resource but some (NotResource)")
@@ -108,6 +111,10 @@ def _statements(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _own_statements(role: Properties) -> Iterator[Mapping[str, Any]]:
     for policy in role.get("Policies", ()):
         yield from as_list(policy["PolicyDocument"]["Statement"])
+
+
+def _only_traces(statement: Mapping[str, Any]) -> bool:
+    return TRACING.issuperset(as_list(statement.get("Action", "*")))
 
 
 def _sends_sms_only(statement: Mapping[str, Any]) -> bool:

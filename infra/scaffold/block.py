@@ -15,7 +15,7 @@ BLOCK = Path(__file__).parent / "subscriber.yaml"
 TIMEOUT_SECONDS = 30
 HEADER_WIDTH = 109
 
-_REFERENCE = re.compile(r"!(?:Ref|GetAtt) (\w+)")
+_REFERENCE = re.compile(r"!(?:Ref|GetAtt) (\w+)\b(?!::)")
 _RESOURCE = re.compile(r"^  (\w+):", re.MULTILINE)
 _SECTION = re.compile(r"^(?:  # ---- |\S)", re.MULTILINE)
 """Where something new begins: a headed part of the resources, or a top-level key."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from infra.checks.grants import granted, needed_by_lambda
+from infra.checks.grants import granted, needed_by_lambda, needed_for_keys
 from infra.checks.template import Template
 from infra.testkit.gate import Site
 from tests.faults.template import PATH
@@ -44,7 +44,9 @@ def not_reached(sites: Iterable[Site]) -> list[str]:
 
 
 def _own_actions(template: Template, function: str) -> set[str]:
-    return {action for action, _ in granted(template, function) - needed_by_lambda(template, function)}
+    grants = granted(template, function)
+    made_by_aws = needed_by_lambda(template, function) | needed_for_keys(template, grants)
+    return {action for action, _ in grants - made_by_aws}
 
 
 def _operations(action: str) -> list[str]:

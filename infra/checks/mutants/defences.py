@@ -54,22 +54,22 @@ ROLES = [
         "role_has_no_managed_policy",
         add("More", "AWS::IAM::Policy", {"Roles": [{"Ref": "LoyaltyRole"}], "PolicyName": "more"}),
     ),
-    ("every-action", "role_names_its_actions", put("LoyaltyRole", *POLICIES, 1, "Action", "sqs:*")),
+    ("every-action", "role_names_its_actions", put("LoyaltyRole", *POLICIES, 2, "Action", "sqs:*")),
     (
         "reading-by-pattern",
         "role_names_its_actions",
-        put("RelayRole", *POLICIES, 2, "Action", ["dynamodb:Get*"]),
+        put("RelayRole", *POLICIES, 3, "Action", ["dynamodb:Get*"]),
     ),
     (
         "all-but-one-action",
         "role_names_its_actions",
-        put("LoyaltyRole", *POLICIES, 1, "NotAction", "sqs:AddPermission"),
+        put("LoyaltyRole", *POLICIES, 2, "NotAction", "sqs:AddPermission"),
     ),
-    ("every-resource", "role_names_its_resources", put("LoyaltyRole", *POLICIES, 1, "Resource", "*")),
+    ("every-resource", "role_names_its_resources", put("LoyaltyRole", *POLICIES, 2, "Resource", "*")),
     (
         "every-queue-of-any-account",
         "role_names_its_resources",
-        put("LoyaltyRole", *POLICIES, 1, "Resource", ["arn:aws:sqs:*:*:*"]),
+        put("LoyaltyRole", *POLICIES, 2, "Resource", ["arn:aws:sqs:*:*:*"]),
     ),
     (
         "sms-and-every-topic",

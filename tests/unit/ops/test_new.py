@@ -114,7 +114,7 @@ def test_the_block_follows_the_last_subscribers_and_all_else_stays() -> None:
 
 
 def test_in_a_template_without_subscribers_the_block_ends_the_resources() -> None:
-    names = ("ShopTable", "JobsTable", "EventsTopic", "UndeliveredQueue")
+    names = ("ShopTable", "JobsTable", "EventsTopic", "UndeliveredQueue", "AlarmsTopic")
     resources = "".join(f"  {name}: {{}}\n" for name in names)
     template = f"Parameters:\n  LogRetentionDays: {{}}\n\nResources:\n{resources}\nOutputs: {{}}\n"
 
