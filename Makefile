@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help up demo redrive-demo test faults load blast outage bill check format build deploy-local rie conformance validate events requirements clean
+.PHONY: help up demo redrive-demo test faults load blast outage bill check format build deploy-local rie conformance validate events contracts fuzz requirements clean
 
 # Any Python from 3.11 on will do. A name can be there and not work (pyenv's shims), so each one is tried.
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
@@ -11,6 +11,7 @@ SAM_CLI_VERSION := 1.170.0
 AWS_CLI_VERSION := 1.46.3
 MINISTACK_VERSION := 1.5.33
 RUNTIME_CLIENT_VERSION := 4.2.2
+SCHEMATHESIS_VERSION := 4.32.5
 export SAM_CLI_TELEMETRY := 0
 
 help: ## List what make can do
@@ -58,6 +59,13 @@ format: .venv/dev ## Put the code in its usual form
 events: .venv/dev ## Write the JSON Schema of each new event version to docs/events
 	@$(BIN)/python -m infra.events
 
+contracts: .venv/dev events ## Write docs/openapi.yaml and docs/asyncapi.yaml from the code
+	@$(BIN)/python -m infra.contracts
+
+fuzz: .venv/local .venv-fuzz/$(SCHEMATHESIS_VERSION) ## Ask the API all that its contract allows and much that it does not, as two callers
+	@$(BIN)/python -m infra.fuzz .venv-fuzz/bin/schemathesis $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m infra.fuzz .venv-fuzz/bin/schemathesis --prove
+
 requirements: .venv/dev ## Lock what is deployed: the newest that pyproject.toml allows, by hash
 	@$(BIN)/python -m infra.requirements
 
@@ -72,7 +80,7 @@ deploy-local: .venv/local .venv-sam/$(SAM_CLI_VERSION) .venv-ministack/$(MINISTA
 	@$(BIN)/python -m infra.deploy_local .venv-ministack/bin/ministack .venv-sam/bin/sam
 
 clean: ## Remove what make has made
-	rm -rf .venv .venv-aws .venv-ministack .venv-rie .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf .venv .venv-aws .venv-fuzz .venv-ministack .venv-rie .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
 
 .venv/bin/python:
 	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found. \
@@ -120,4 +128,12 @@ clean: ## Remove what make has made
 	@echo "Installing the Lambda runtime's client ..."
 	@.venv-rie/bin/python -m pip install --quiet --disable-pip-version-check \
 		awslambdaric==$(RUNTIME_CLIENT_VERSION) 'boto3>=1.40,<2'
+	@touch $@
+
+# In a venv of its own: it would put itself into every run of the tests.
+.venv-fuzz/$(SCHEMATHESIS_VERSION):
+	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found))
+	@echo "Installing schemathesis ..."
+	@$(PYTHON) -m venv .venv-fuzz
+	@.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check schemathesis==$(SCHEMATHESIS_VERSION)
 	@touch $@

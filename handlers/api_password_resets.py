@@ -5,7 +5,7 @@ from .postroom.aws.deployment import Deployment
 from .postroom.aws.http_entry import http_entry, now_of
 from .postroom.aws.tables import DynamoStore
 from .postroom.http import Respond, Routes
-from .shop.password_resets import ResetUse, Tokens, password_reset
+from .shop.password_resets import USE, ResetUse, Tokens, password_reset
 
 
 def build(deployment: Deployment) -> Respond:
@@ -14,7 +14,7 @@ def build(deployment: Deployment) -> Respond:
     return Routes(
         {
             work.route: Acceptance(work, store, lambda: now_of(deployment)),
-            "POST /password-resets/{token}/use": ResetUse(store, deployment.clock),
+            USE.route: ResetUse(store, deployment.clock),
         }
     )
 

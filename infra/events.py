@@ -44,7 +44,7 @@ def event_types(package: str = "handlers") -> list[EventType[Any]]:
     return [found[name] for name in sorted(found)]
 
 
-class _WithoutTitles(GenerateJsonSchema):
+class WithoutTitles(GenerateJsonSchema):
     """A field's title would be its name again, in another spelling."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
@@ -60,8 +60,8 @@ def schema(event_type: EventType[Any]) -> dict[str, Any]:
 
     In the dialect of json-schema.org/draft/2020-12, as pydantic writes it.
     """
-    envelope = _schema_of(Envelope)["properties"]
-    payload = _schema_of(event_type.model)
+    envelope = schema_of(Envelope)["properties"]
+    payload = schema_of(event_type.model)
     definitions = payload.pop("$defs", {})
     said = {"type": {"const": event_type.name}, "version": {"const": event_type.version}, "data": payload}
     return {
@@ -119,8 +119,8 @@ def _missing(root: Path, event_type: EventType[Any]) -> Iterator[str]:
             yield f"{PUBLISHED / name}: is missing: put a body there as it is published"
 
 
-def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    return model.model_json_schema(mode="serialization", by_alias=True, schema_generator=_WithoutTitles)
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema(mode="serialization", by_alias=True, schema_generator=WithoutTitles)
 
 
 def _said(path: Path, root: Path) -> str:

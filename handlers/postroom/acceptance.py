@@ -5,12 +5,13 @@ the conditional put of it decides every race.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from . import outbox, strict_json
 from .bodies import read_body
@@ -18,6 +19,7 @@ from .errors import ConditionFailed, Transient
 from .events import Event
 from .http import Answer, Request
 from .idempotency import HEADER, REPLAYED, derived_id, fingerprint_of, key_of, settlement_key
+from .operations import Operation, Reply
 from .problems import FieldError, Problem
 from .storage import Item, Key, Put, Store
 
@@ -29,6 +31,22 @@ VOIDED = "voided"
 
 M = TypeVar("M", bound=BaseModel)
 S = TypeVar("S")
+
+
+class AcceptedDocument(TypedDict):
+    """Work that is accepted. What becomes of it, `/jobs/{jobId}` tells."""
+
+    status: Literal["queued"]
+    jobId: str
+
+
+ACCEPTED = Reply(
+    "Accepted. `Location` tells where to look for what becomes of it. A repeat of the request gets the same "
+    "bytes, and `Idempotency-Replayed: true`.",
+    AcceptedDocument,
+    headers=("Location", "Retry-After", REPLAYED),
+    links={"GET /jobs/{id}": "/jobId", "DELETE /jobs/{id}": "/jobId"},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +101,8 @@ class Work(Generic[M, S]):
 
     `undo` gives back what was settled for a request that lost a race; it gets the winner's item, which may
     rest on the very same settlement. `identify` makes the id of what a request makes from caller, route and
-    key; where it leaves the key out, `other_payload` is what a second, different request is told.
+    key; where it leaves the key out, `other_payload` is what a second, different request is told. `summary`
+    and `refusals` are for the route's contract: see `Operation`.
     """
 
     route: str
@@ -94,6 +113,17 @@ class Work(Generic[M, S]):
     build: Callable[[Intent[M], S, datetime], Birth]
     identify: Callable[[str, str, str], str] = derived_id
     other_payload: Callable[[], Problem] = key_reused
+    summary: str = ""
+    refusals: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def operation(self) -> Operation:
+        return accepting(self.route, self.model, self.summary, self.refusals)
+
+
+def accepting(route: str, model: type[BaseModel], summary: str, refusals: Mapping[int, str]) -> Operation:
+    """The contract of a route that answers 202."""
+    return Operation(route, summary, {202: ACCEPTED}, refusals, body=model, keyed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +133,10 @@ class Acceptance(Generic[M, S]):
     work: Work[M, S]
     store: Store
     now: Callable[[], datetime]
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        return [self.work.operation]
 
     def __call__(self, request: Request) -> Answer:
         """Raises `Problem` for what cannot be accepted; then nothing has been written."""
@@ -154,7 +188,8 @@ def _record(intent: Intent[Any], birth: Birth) -> Item:
 
 def record_of(intent: Intent[Any], event_id: str) -> Item:
     """What a repeat of the request is known by, and what it is answered."""
-    body = strict_json.dumps({"status": "queued", "jobId": event_id})
+    document: AcceptedDocument = {"status": "queued", "jobId": event_id}
+    body = strict_json.dumps(document)
     return {"owner": intent.caller, "fingerprint": intent.fingerprint, "answer": body}
 
 

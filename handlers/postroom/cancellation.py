@@ -17,14 +17,29 @@ from . import fanout, job_rows, strict_json
 from .errors import ConditionFailed
 from .http import Answer, Request
 from .intake import is_looked_up_always
-from .job_facts import Facts, SeenJob, facts_asked_for
-from .job_views import CANCELLED, CANCELLING, QUEUED
+from .job_facts import EventDocument, Facts, SeenJob, facts_asked_for
+from .job_views import CANCELLED, CANCELLING, QUEUED, JobDocument
 from .jobs import JobType
-from .problems import Problem
+from .operations import Operation, Reply
+from .problems import NOT_YOURS, Problem
 from .status import when_to_look_again
 from .storage import Store, Update
 
 STOPPABLE = frozenset({QUEUED, "running", "retrying"})
+CANCEL_JOBS = Operation(
+    "DELETE /jobs/{id}",
+    "Cancel what has not started, of an event or of one job",
+    {
+        200: Reply("All that was left is cancelled.", EventDocument | JobDocument, ("Cache-Control",)),
+        202: Reply(
+            "It is asked to stop; a call that is under way may still complete.",
+            EventDocument | JobDocument,
+            ("Cache-Control", "Retry-After"),
+        ),
+    },
+    {404: NOT_YOURS, 409: "There is nothing left to cancel."},
+    is_cancellation=True,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,15 @@ gets the same answer. The change is conditional on what was read, so of two at o
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic
 
-from .acceptance import Intent, M, accepted, read_intent, record_of, repeated
+from .acceptance import Intent, M, accepted, accepting, read_intent, record_of, repeated
 from .errors import TransactionCancelled, Transient
 from .events import Event, EventType
 from .http import Answer, Request
+from .operations import Operation
 from .outbox import event_row
 from .storage import Item, Key, Put, Store, Write
 
@@ -36,6 +37,7 @@ class Change(Generic[M]):
     """What a route supplies. The request's record lies in the partition that `home` names.
 
     `decide` gets the items that `load` asks for, None where there is none; it may raise `Problem`.
+    `summary` and `refusals` are for the route's contract: see `Operation`.
     """
 
     route: str
@@ -43,6 +45,12 @@ class Change(Generic[M]):
     home: Callable[[Intent[M]], str]
     load: Callable[[Intent[M]], Mapping[str, Key]]
     decide: Callable[[Intent[M], Found, datetime], Step]
+    summary: str = ""
+    refusals: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def operation(self) -> Operation:
+        return accepting(self.route, self.model, self.summary, self.refusals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,10 @@ class Changes(Generic[M]):
     store: Store
     now: Callable[[], datetime]
     pause: Callable[[float], None]
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        return [self.change.operation]
 
     def __call__(self, request: Request) -> Answer:
         """Raises `Problem` for what cannot be accepted, `Transient` when others kept being quicker."""

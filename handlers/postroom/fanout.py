@@ -5,15 +5,23 @@ outcome, so steps neither get lost nor run twice. A step that dies before that c
 had begun, and hands out the same messages again: as they are the same jobs, they collapse.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from .errors import AlreadyDone
 from .job_views import CANCELLED, CANCELLING, OPEN_STATES, QUEUED, overall
 from .storage import Absent, AllOf, Compare, Exists, Item, Key, Update
 
 _TOTAL = "toEnqueue"
+
+
+class ProgressDocument(TypedDict):
+    """How many are handed out, of how many."""
+
+    enqueued: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,7 @@ class Progress:
         return cls(int(item[_TOTAL]), int(item["enqueued"]), item.get("step"), "stoppedAt" in item)
 
     @property
-    def document(self) -> Mapping[str, Any]:
+    def document(self) -> ProgressDocument:
         return {"enqueued": self.enqueued, "of": self.total}
 
     def step_after(self, first: str) -> str | None:

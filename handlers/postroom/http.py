@@ -8,13 +8,14 @@ import base64
 import binascii
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import strict_json
 from .errors import ProviderError, Transient
-from .problems import Problem, bad_request, internal_error, unavailable
+from .operations import Operation, operations_of
+from .problems import Problem, bad_request, internal_error, unauthenticated, unavailable
 from .redaction import trace
 from .retries import is_permanent, retry_after_seconds
 
@@ -96,6 +97,10 @@ class Routes:
 
     routes: Mapping[str, Respond]
 
+    @property
+    def operations(self) -> Sequence[Operation]:
+        return [operation for each in self.routes.values() for operation in operations_of(each)]
+
     def __call__(self, request: Request) -> Answer:
         return self.routes[request.route](request)
 
@@ -127,7 +132,7 @@ def _caller(event: Mapping[str, Any]) -> str:
         node = node.get(name) if isinstance(node, Mapping) else None
     if isinstance(node, str) and _is_visible(node, MAX_CALLER_CHARACTERS):
         return node
-    raise Problem(401, "unauthenticated", "A bearer token with a usable subject is needed.")
+    raise unauthenticated()
 
 
 def _method(event: Mapping[str, Any]) -> str:

@@ -2,17 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired
+
+from typing_extensions import TypedDict
 
 from .events import Envelope, EventType, read_envelope, utc_text
-from .fanout import Progress
+from .fanout import Progress, ProgressDocument
 from .http import Request
-from .job_views import JobView, overall, view_of
+from .job_views import JobDocument, JobView, State, overall, view_of
 from .jobs import JobType
+from .operations import Time
 from .problems import not_found
 from .storage import Item, Key, Store
 
 MAX_ID_CHARACTERS = 320
+
+
+class EventDocument(TypedDict):
+    """An event and every job of it. `progress` is there when it is one that fans out."""
+
+    id: str
+    type: str
+    time: NotRequired[Time]
+    state: State
+    progress: NotRequired[ProgressDocument]
+    jobs: list[JobDocument]
 
 
 class SeenJob(NamedTuple):
@@ -70,19 +84,23 @@ class Facts:
         return [*own, *self._step_jobs(later)] if later else own
 
     @property
-    def document(self) -> Mapping[str, Any]:
-        views = [job.view for job in self.jobs]
-        if self.of_one_job:
-            return views[0].document
-        time = {"time": utc_text(self.envelope.time)} if self.envelope else {}
-        return {
+    def document(self) -> EventDocument | JobDocument:
+        return self.jobs[0].view.document if self.of_one_job else self._of_the_event
+
+    @property
+    def _of_the_event(self) -> EventDocument:
+        jobs = [job.view.document for job in self.jobs]
+        document: EventDocument = {
             "id": self.event_id,
             "type": self.event_type.name,
-            **time,
             "state": self._state,
-            **({"progress": self.progress.document} if self.progress else {}),
-            "jobs": [view.document for view in views],
+            "jobs": jobs,
         }
+        if self.envelope:
+            document["time"] = utc_text(self.envelope.time)
+        if self.progress:
+            document["progress"] = self.progress.document
+        return document
 
     @property
     def _state(self) -> str:

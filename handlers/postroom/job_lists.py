@@ -7,18 +7,22 @@ state asked for is left out. So a page may be shorter than its limit: `next` alo
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, NotRequired, Protocol
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from . import strict_json
 from .errors import Unreadable
 from .events import utc_text
 from .http import Answer, Request
 from .job_rows import owned_open
-from .job_views import view_of
+from .job_views import JobDocument, view_of
 from .jobs import EPOCH, JobType
+from .operations import Operation, Parameter, Reply, Time
 from .problems import bad_request
 from .storage import Item, Key, Store
 
@@ -28,6 +32,41 @@ MAX_LIMIT = 100
 """One `BatchGetItem` takes 100 keys."""
 _MAX_CURSOR_CHARACTERS = 1_000
 _LAST_MS = 10**15
+
+
+class ListedJobDocument(JobDocument):
+    """A job in trouble, and since when it is in this state."""
+
+    since: Time
+
+
+class JobListDocument(TypedDict):
+    """One page. `next` is the cursor of the next one, and is not there on the last."""
+
+    state: Annotated[str, Field(json_schema_extra={"enum": list(LISTED_STATES)})]
+    jobs: list[ListedJobDocument]
+    next: NotRequired[str]
+
+
+LIST_JOBS = Operation(
+    "GET /jobs",
+    "List the caller's jobs that are in trouble, newest first",
+    {200: Reply("A page of them. A job may be missing for a moment after it failed.", JobListDocument)},
+    {400: "The cursor is not one that this list has given out."},
+    query=[
+        Parameter("state", {"type": "string", "enum": list(LISTED_STATES)}, "Which.", required=True),
+        Parameter(
+            "limit",
+            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+            "How many at most.",
+        ),
+        Parameter(
+            "cursor",
+            {"type": "string", "minLength": 1, "maxLength": _MAX_CURSOR_CHARACTERS},
+            "`next` of the page before.",
+        ),
+    ],
+)
 
 
 class Place(NamedTuple):
@@ -61,17 +100,17 @@ class JobLists:
         state = _state_of(request)
         partition = owned_open(request.caller, state)
         page = self.index.page(partition, _limit_of(request), _cursor_of(request))
-        document: dict[str, Any] = {"state": state, "jobs": self._documents(page.places, partition)}
+        document: JobListDocument = {"state": state, "jobs": self._documents(page.places, partition)}
         if page.last:
             document["next"] = _encoded(page.last)
         return Answer.json(200, strict_json.dumps(document), {"Cache-Control": "private, no-store"})
 
-    def _documents(self, places: Sequence[Place], partition: str) -> list[Mapping[str, Any]]:
+    def _documents(self, places: Sequence[Place], partition: str) -> list[ListedJobDocument]:
         keys = {place: self._keys(place) for place in places}
         wanted = [key for each in keys.values() for key in each]
         found = self.store.read(wanted) if wanted else {}
         return [
-            {**view_of(f"{place.event_id}:{place.subscriber}", found[row], None).document, **_since(place)}
+            _listed(place, found[row])
             for place, (row, *markers) in keys.items()
             if found.get(row, {}).get("ownedOpen") == partition and not any(key in found for key in markers)
         ]
@@ -86,8 +125,9 @@ def _is_by(job_type: JobType[Any], place: Place) -> bool:
     return job_type.subscriber == place.subscriber
 
 
-def _since(place: Place) -> Item:
-    return {"since": utc_text(EPOCH + timedelta(milliseconds=place.since))}
+def _listed(place: Place, row: Item) -> ListedJobDocument:
+    job = view_of(f"{place.event_id}:{place.subscriber}", row, None).document
+    return {**job, "since": utc_text(EPOCH + timedelta(milliseconds=place.since))}
 
 
 def _state_of(request: Request) -> str:

@@ -3,16 +3,44 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from .events import utc_text
 from .jobs import EPOCH
+from .operations import Time
 from .storage import Item
 
 QUEUED = "queued"
 CANCELLED = "cancelled"
 CANCELLING = "cancelling"
 OPEN_STATES = frozenset({QUEUED, "running", "retrying", CANCELLING})
+
+ENDED_STATES = ("completed", "dead", "expired", CANCELLED)
+State = Annotated[str, Field(json_schema_extra={"enum": [*sorted(OPEN_STATES), *ENDED_STATES]})]
+
+
+class FailureDocument(TypedDict):
+    """A failed run: when, which, and why."""
+
+    at: Time
+    attempt: int
+    reason: str
+
+
+class JobDocument(TypedDict):
+    """One subscriber's work on one event. `result` is there once it is completed; `error` says why it is late
+    or dead, `failures` when and why each run failed."""
+
+    id: str
+    state: State
+    attempts: Annotated[int, Field(ge=0)]
+    result: NotRequired[Mapping[str, Any]]
+    error: NotRequired[str]
+    failures: NotRequired[Sequence[FailureDocument]]
+
 
 _AUTHORS_WORDS = frozenset({"Permanent", "NotFound"})
 """Failures whose message a subscriber's author wrote for people. Any other message may tell of the inside."""
@@ -26,15 +54,15 @@ class JobView:
     attempts: int
     result: Mapping[str, Any] | None = None
     error: str | None = None
-    failures: Sequence[Mapping[str, Any]] = ()
+    failures: Sequence[FailureDocument] = ()
 
     @property
     def is_open(self) -> bool:
         return self.state in OPEN_STATES
 
     @property
-    def document(self) -> Mapping[str, Any]:
-        document: dict[str, Any] = {"id": self.id, "state": self.state, "attempts": self.attempts}
+    def document(self) -> JobDocument:
+        document: JobDocument = {"id": self.id, "state": self.state, "attempts": self.attempts}
         if self.result is not None:
             document["result"] = self.result
         if self.error is not None:
@@ -100,7 +128,7 @@ def _why_retrying(row: Item) -> str:
     return "An earlier run did not come to its end. It is being tried again."
 
 
-def _failures(row: Item) -> list[Mapping[str, Any]]:
+def _failures(row: Item) -> list[FailureDocument]:
     """The ledger, as far as its owner may read it: when, which run, and why in words without the inside."""
     return [
         {

@@ -7,7 +7,10 @@ acceptable: a field that is missing, unknown, of another type or out of range, o
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from .errors import PostroomError
 
@@ -20,6 +23,7 @@ PHRASES: Mapping[int, str] = {
     413: "Content Too Large",
     415: "Unsupported Media Type",
     422: "Unprocessable Content",
+    429: "Too Many Requests",
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
@@ -31,6 +35,22 @@ class FieldError(NamedTuple):
 
     field: str
     reason: str
+
+
+class FieldDocument(TypedDict):
+    field: str
+    reason: str
+
+
+class ProblemDocument(TypedDict):
+    """RFC 9457: `code` is for programs, `detail` for people, `errors` names each field at fault."""
+
+    type: str
+    title: str
+    status: Annotated[int, Field(ge=400, le=599)]
+    code: str
+    detail: str
+    errors: NotRequired[list[FieldDocument]]
 
 
 class Problem(PostroomError):
@@ -53,8 +73,8 @@ class Problem(PostroomError):
         self.headers = dict(headers or {})
 
     @property
-    def document(self) -> Mapping[str, Any]:
-        document = {
+    def document(self) -> ProblemDocument:
+        document: ProblemDocument = {
             "type": "about:blank",
             "title": PHRASES[self.status],
             "status": self.status,
@@ -62,7 +82,7 @@ class Problem(PostroomError):
             "detail": self.detail,
         }
         if self.errors:
-            document["errors"] = [error._asdict() for error in self.errors]
+            document["errors"] = [{"field": each.field, "reason": each.reason} for each in self.errors]
         return document
 
 
@@ -70,9 +90,18 @@ def bad_request(code: str, field: str, reason: str) -> Problem:
     return Problem(400, code, f"{field}: {reason}", errors=[FieldError(field, reason)])
 
 
+def unauthenticated() -> Problem:
+    """401 with the challenge that it needs (RFC 9110 §15.5.2)."""
+    detail = "A bearer token with a usable subject is needed."
+    return Problem(401, "unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+NOT_YOURS = "There is nothing of yours by this name."
+
+
 def not_found() -> Problem:
     """One answer for what is not there and what is not yours, so that neither can be told from the other."""
-    return Problem(404, "not_found", "There is nothing of yours by this name.")
+    return Problem(404, "not_found", NOT_YOURS)
 
 
 def unavailable(retry_after_seconds: int) -> Problem:

@@ -10,10 +10,27 @@ from typing import Any
 
 from . import strict_json
 from .http import Answer, Request
-from .job_facts import facts_asked_for
-from .job_views import CANCELLING, QUEUED
+from .job_facts import EventDocument, facts_asked_for
+from .job_views import CANCELLING, QUEUED, JobDocument
 from .jobs import JobType
+from .operations import Operation, Reply
+from .problems import NOT_YOURS
 from .storage import Store
+
+SHOW_JOBS = Operation(
+    "GET /jobs/{id}",
+    "Tell what has become of an event and all its jobs, or of one job",
+    {
+        200: Reply(
+            "The event, or the one job. `Retry-After` while it is open.",
+            EventDocument | JobDocument,
+            headers=("ETag", "Retry-After", "Cache-Control"),
+        ),
+        304: Reply("As it was when its `ETag` was this.", headers=("ETag", "Retry-After", "Cache-Control")),
+    },
+    {404: NOT_YOURS},
+    headers=("If-None-Match",),
+)
 
 RETRY_AFTER_SECONDS: Mapping[str, int] = {QUEUED: 1, "running": 1, "retrying": 5, CANCELLING: 5}
 
@@ -30,13 +47,13 @@ class JobStatus:
         return _answer(request, facts_asked_for(request, self.store, self.job_types).document)
 
 
-def when_to_look_again(document: Mapping[str, Any]) -> Mapping[str, str]:
+def when_to_look_again(document: EventDocument | JobDocument) -> Mapping[str, str]:
     """`Retry-After` while it is open; nothing once it has ended."""
     seconds = RETRY_AFTER_SECONDS.get(document["state"])
     return {"Retry-After": str(seconds)} if seconds else {}
 
 
-def _answer(request: Request, document: Mapping[str, Any]) -> Answer:
+def _answer(request: Request, document: EventDocument | JobDocument) -> Answer:
     body = strict_json.dumps(document)
     etag = f'"{hashlib.sha256(body.encode()).hexdigest()[:32]}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache", **when_to_look_again(document)}

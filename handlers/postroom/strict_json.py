@@ -66,11 +66,13 @@ def _refuse_constant(literal: str) -> Any:
     raise Unreadable(f"{literal} is not a JSON number")
 
 
-def _exact(literal: str) -> Decimal:
+def _exact(literal: str) -> Decimal | int:
+    """`1.0` and `1e2` are integers (JSON Schema 2020-12 §4.2.3): some clients write every number so."""
     number = Decimal(literal)
     if len(number.as_tuple().digits) > MAX_DIGITS or abs(number.adjusted()) > 125:
         raise Unreadable(f"a number has more than {MAX_DIGITS} digits or an exponent past 125")
-    return number
+    is_whole = number == number.to_integral_value() and number.adjusted() < MAX_DIGITS
+    return int(number) if is_whole else number
 
 
 def _bounded(literal: str) -> int:

@@ -51,7 +51,7 @@ Template = AfterValidator(_known_placeholders)
 class CampaignBody(Body):
     """What the caller asks for; `{name}` in subject and text becomes the recipient's."""
 
-    audience: Annotated[str, Field(pattern=NAME_PATTERN)]
+    audience: Annotated[str, Field(pattern=NAME_PATTERN, examples=["newsletter"])]
     subject: Annotated[Filled, Field(max_length=MAX_SUBJECT_CHARACTERS), Template]
     text: Annotated[Lines, Field(max_length=MAX_TEXT_CHARACTERS), Template]
 
@@ -162,6 +162,8 @@ def campaigns(store: Store) -> Work[CampaignBody, Size]:
         settle=lambda intent: _size(store, intent),
         undo=lambda _size, _winner: None,
         build=_campaign,
+        summary="Send one mail to everybody in an audience",
+        refusals={422: "The audience is none of the caller's or empty, or a placeholder is not known."},
     )
 
 

@@ -28,7 +28,7 @@ def _none_if_blank(value: object) -> object:
 
 
 class CartLine(Body):
-    sku: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")]
+    sku: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$", examples=["adire-shirt"])]
     quantity: Annotated[int, Field(ge=1, le=MAX_QUANTITY)]
 
 

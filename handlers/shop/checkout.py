@@ -13,6 +13,11 @@ from .orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order
 from .ports import CardDeclined, Cards, Charge, ChargeInProgress
 
 ROUTE = "POST /checkout"
+_REFUSALS = {
+    402: "The card was declined. Nothing was charged or ordered.",
+    409: "The same request is being worked on, or it came to nothing and its charge was given back.",
+    422: "A sku is not sold, or is named twice.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ def checkout(cards: Cards, products: Mapping[str, Product] = PRODUCTS) -> Work[C
         settle=lambda intent: _pay(cards, intent, products),
         undo=lambda paid, winner: _refund_if_unused(cards, paid, winner),
         build=_order,
+        summary="Charge the card, and place the order",
+        refusals=_REFUSALS,
     )
 
 

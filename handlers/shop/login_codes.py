@@ -5,7 +5,7 @@ and no message or log has to carry it. What is stored is a keyed hash: whoever r
 """
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -18,6 +18,7 @@ from ..postroom.errors import ConditionFailed, Permanent
 from ..postroom.events import EventType
 from ..postroom.http import Answer, Request
 from ..postroom.jobs import RETENTION_SECONDS
+from ..postroom.operations import Operation, Reply
 from ..postroom.problems import not_found
 from ..postroom.storage import Absent, AllOf, Compare, Item, Key, Store, Update
 from ..postroom.texts import Filled
@@ -107,6 +108,7 @@ def login_codes(codes: Codes) -> Work[CodeRequest, None]:
         settle=lambda _intent: None,
         undo=lambda _settled, _winner: None,
         build=build,
+        summary="Ask for a code to log in with",
     )
 
 
@@ -121,6 +123,15 @@ def _attributes(intent: Intent[CodeRequest], code_hash: str, now: datetime) -> I
     }
 
 
+USE = Operation(
+    "POST /login-codes/{id}/use",
+    "Use a code, once",
+    {204: Reply("Used.", headers=("Cache-Control",))},
+    {404: "The code is wrong, too old, used, tried too often, or somebody else's."},
+    body=CodeGiven,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class CodeUse:
     """`POST /login-codes/{id}/use`: every try is counted before it is judged, and one use is the last.
@@ -132,6 +143,10 @@ class CodeUse:
     store: Store
     codes: Codes
     clock: Callable[[], float]
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        return [USE]
 
     def __call__(self, request: Request) -> Answer:
         code, login_id = read_body(request, CodeGiven).code, request.path_parameters.get("id", "")

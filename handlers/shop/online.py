@@ -7,18 +7,37 @@ one thing must not happen, a hello that counts twice, and so it is never sent tw
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from ..postroom import strict_json
 from ..postroom.errors import PostroomError
 from ..postroom.http import Answer, Request
+from ..postroom.operations import Operation, Reply
 from ..postroom.storage import Key, Store, Update
 
 logger = logging.getLogger("postroom.online")
 
 KEPT_SECONDS = 3600
 _MINUTE = 60
+
+
+class OnlineDocument(TypedDict):
+    """How many said hello in the last whole minute."""
+
+    online: Annotated[int, Field(ge=0)]
+
+
+SAY_HELLO = Operation("POST /online", "Say hello, at most once", {204: Reply("Heard, or lost.")})
+HOW_MANY = Operation(
+    "GET /online",
+    "Tell how many customers are online",
+    {200: Reply("The number.", OnlineDocument, ("Cache-Control",))},
+)
 
 
 def minute_key(epoch_seconds: float) -> Key:
@@ -34,6 +53,10 @@ class Online:
 
     counter: Store
     clock: Callable[[], float]
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        return [SAY_HELLO, HOW_MANY]
 
     def __call__(self, request: Request) -> Answer:
         return self._tell() if request.method == "GET" else self._count()
@@ -52,5 +75,5 @@ class Online:
 
     def _tell(self) -> Answer:
         key = minute_key(self.clock() - _MINUTE)
-        online = int(self.counter.read([key]).get(key, {}).get("online", 0))
-        return Answer.json(200, strict_json.dumps({"online": online}), {"Cache-Control": "max-age=60"})
+        document: OnlineDocument = {"online": int(self.counter.read([key]).get(key, {}).get("online", 0))}
+        return Answer.json(200, strict_json.dumps(document), {"Cache-Control": "max-age=60"})

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -19,6 +19,7 @@ from ..postroom.events import EventType
 from ..postroom.http import Answer, Request
 from ..postroom.idempotency import key_of
 from ..postroom.jobs import RETENTION_SECONDS
+from ..postroom.operations import Operation, Reply
 from ..postroom.problems import not_found
 from ..postroom.storage import Absent, AllOf, AnyOf, Compare, Item, Key, Store, Update
 from .customers import Customer, customer_id, customer_key
@@ -103,6 +104,8 @@ def password_reset(store: Store, tokens: Tokens) -> Work[ResetRequest, None]:
         settle=is_a_customer,
         undo=lambda _settled, _winner: None,
         build=build,
+        summary="Ask for a link to set a new password",
+        refusals={404: "The caller has not signed up."},
     )
 
 
@@ -110,6 +113,15 @@ def _attributes(token_hash: str, now: datetime) -> Item:
     until = now + timedelta(seconds=VALID_SECONDS)
     expires = int(now.timestamp()) + RETENTION_SECONDS
     return {"tokenHash": token_hash, "validUntil": int(until.timestamp() * 1000), "expires": expires}
+
+
+USE = Operation(
+    "POST /password-resets/{token}/use",
+    "Use a link, once",
+    {204: Reply("Used. A repeat with the same key is told so, too.", headers=("Cache-Control",))},
+    {404: "The link is wrong, too old, used, or somebody else's."},
+    keyed=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +134,10 @@ class ResetUse:
 
     store: Store
     clock: Callable[[], float]
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        return [USE]
 
     def __call__(self, request: Request) -> Answer:
         key, token = key_of(request), request.path_parameters.get("token", "")

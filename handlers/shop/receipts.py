@@ -7,12 +7,11 @@ from .money import naira
 from .orders import Order
 from .ports import Mail
 
-_ADDRESS = re.compile(
-    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}"
-    r"@(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-    r"(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+"
-)
+_LOCAL = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+ADDRESS_PATTERN = rf"^{_LOCAL}@{_LABEL}(?:\.{_LABEL})+$"
 """The form of html.spec.whatwg.org/multipage/input.html#valid-e-mail-address, with a dot in the domain."""
+_ADDRESS = re.compile(rf"{_LOCAL}@(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})+")
 
 
 def is_address(text: str) -> bool:

@@ -3,20 +3,61 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Literal, NotRequired, Protocol
+
+from typing_extensions import TypedDict
 
 from ..postroom import strict_json
 from ..postroom.errors import ConditionFailed
 from ..postroom.http import Answer, Request
-from ..postroom.problems import FieldError, Problem, bad_request, not_found
+from ..postroom.operations import Operation, Parameter, Reply
+from ..postroom.problems import NOT_YOURS, FieldError, Problem, bad_request, not_found
 from ..postroom.storage import Absent, AllOf, Compare, Item, Store, Update
-from .reminders import Reminder, Timer, list_of, reminder_key
+from .reminders import Reminder, ReminderDocument, Timer, list_of, reminder_key
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 100
 _ID = re.compile(r"[a-z2-7]{26}")
 _CURSOR = re.compile(r"([0-9]{1,15})-([a-z2-7]{26})", re.ASCII)
 
+
+class ReminderListDocument(TypedDict):
+    """One page. `next` is the cursor of the next one, and is not there on the last."""
+
+    reminders: list[ReminderDocument]
+    next: NotRequired[str]
+
+
+class CancelledReminderDocument(TypedDict):
+    id: str
+    state: Literal["cancelled", "cancelling"]
+
+
+LIST = Operation(
+    "GET /reminders",
+    "List the caller's reminders, the next one first",
+    {200: Reply("A page of them; done ones stay for 45 days.", ReminderListDocument, ("Cache-Control",))},
+    query=[
+        Parameter(
+            "limit",
+            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+            "How many at most.",
+        ),
+        Parameter(
+            "cursor", {"type": "string", "pattern": f"^{_CURSOR.pattern}$"}, "`next` of the page before."
+        ),
+    ],
+)
+CANCEL = Operation(
+    "DELETE /reminders/{id}",
+    "Cancel a reminder",
+    {
+        200: Reply("It will not be sent.", CancelledReminderDocument, ("Cache-Control",)),
+        202: Reply("It is due, and may be on its way.", CancelledReminderDocument, ("Cache-Control",)),
+    },
+    {404: NOT_YOURS, 409: "It has been sent."},
+    is_cancellation=True,
+)
 
 Place = tuple[int, str]
 """Where an item stands in its list: its time (epoch milliseconds) and its partition key."""
@@ -36,10 +77,14 @@ class ReminderList:
 
     listed: Listed
 
+    @property
+    def operations(self) -> Sequence[Operation]:
+        return [LIST]
+
     def __call__(self, request: Request) -> Answer:
         """Raises `Problem` 400 for a limit out of range or a broken cursor."""
         items, last = self.listed.page(list_of(request.caller), _limit_of(request), _cursor_of(request))
-        document: dict[str, Any] = {"reminders": [Reminder.from_item(item).document for item in items]}
+        document: ReminderListDocument = {"reminders": [Reminder.from_item(item).document for item in items]}
         if last:
             due_ms, pk = last
             document["next"] = f"{due_ms}-{pk.removeprefix('reminder-')}"
@@ -57,6 +102,10 @@ class ReminderCancel:
     timer: Timer
     clock: Callable[[], float]
 
+    @property
+    def operations(self) -> Sequence[Operation]:
+        return [CANCEL]
+
     def __call__(self, request: Request) -> Answer:
         """200 when it will not be sent, 202 when it is due and may be on its way.
 
@@ -68,9 +117,12 @@ class ReminderCancel:
         reminder = Reminder.from_item(self._marked(reminder_id, request.caller))
         self.timer.clear(reminder_key(reminder_id).pk)
         is_ahead = self.clock() < reminder.due.timestamp()
-        state = "cancelled" if is_ahead else "cancelling"
-        body = strict_json.dumps({"id": reminder_id, "state": state})
-        return Answer.json(200 if is_ahead else 202, body, {"Cache-Control": "no-store"})
+        document: CancelledReminderDocument = {
+            "id": reminder_id,
+            "state": "cancelled" if is_ahead else "cancelling",
+        }
+        status = 200 if is_ahead else 202
+        return Answer.json(status, strict_json.dumps(document), {"Cache-Control": "no-store"})
 
     def _marked(self, reminder_id: str, caller: str) -> Item:
         open_and_mine = AllOf((Compare("owner", "=", caller), Absent("sent"), Absent("cancelledAt")))

@@ -7,12 +7,14 @@ from typing import Annotated, Any, Protocol
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from ..postroom.acceptance import Birth, Intent, Work
 from ..postroom.bodies import Body, invalid
 from ..postroom.errors import Permanent
 from ..postroom.events import Event, EventType, utc_text
 from ..postroom.jobs import EPOCH, RETENTION_SECONDS
+from ..postroom.operations import Time
 from ..postroom.problems import FieldError, Problem
 from ..postroom.storage import Item, Key
 from ..postroom.texts import Filled
@@ -51,6 +53,15 @@ class ReminderRequest(Body):
     in_seconds: Annotated[int, Field(ge=1, le=LONGEST_AHEAD_SECONDS)] | None = None
     at: Annotated[str, Field(max_length=40)] | None = None
     time_zone: Annotated[str, Field(max_length=64)] | None = None
+
+
+class ReminderDocument(TypedDict):
+    """`due` is when it is sent."""
+
+    id: str
+    state: Annotated[str, Field(json_schema_extra={"enum": ["set", "sent", "cancelled"]})]
+    due: Time
+    text: str
 
 
 class Timer(Protocol):
@@ -95,7 +106,7 @@ class Reminder:
         return "cancelled" if self.is_cancelled else "set"
 
     @property
-    def document(self) -> Item:
+    def document(self) -> ReminderDocument:
         return {"id": self.id, "state": self.state, "due": utc_text(self.due), "text": self.text}
 
     @property
@@ -128,6 +139,8 @@ def reminders() -> Work[ReminderRequest, None]:
         settle=lambda _intent: None,
         undo=lambda _settled, _winner: None,
         build=_born,
+        summary="Set a reminder for a time ahead",
+        refusals={422: "The time is said twice or not at all, past, too far ahead, or one that clocks skip."},
     )
 
 

@@ -10,7 +10,7 @@ from ..postroom.acceptance import Intent
 from ..postroom.bodies import Body
 from ..postroom.change import Change, Found, Step
 from ..postroom.events import EventType
-from ..postroom.problems import Problem, not_found
+from ..postroom.problems import NOT_YOURS, Problem, not_found
 from ..postroom.storage import Item, Key
 from .facts import Fact, Id
 from .order_status import SHIPPED, advance, status_of
@@ -70,4 +70,12 @@ def _its_order(intent: Intent[Shipment]) -> Mapping[str, Key]:
     return {"order": order_key(_order_id(intent))}
 
 
-SHIP = Change("POST /orders/{id}/ship", Shipment, _home, _its_order, _ship)
+SHIP = Change(
+    "POST /orders/{id}/ship",
+    Shipment,
+    _home,
+    _its_order,
+    _ship,
+    summary="Mark an order as shipped, and tell its customer by SMS",
+    refusals={404: NOT_YOURS, 409: "The order is on its way already."},
+)

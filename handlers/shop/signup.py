@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from ..postroom.acceptance import Birth, Intent, Work
 from ..postroom.bodies import Body
 from ..postroom.problems import Problem
-from ..postroom.texts import Filled
+from ..postroom.texts import Filled, Pattern
 from .cart import MAX_EMAIL_CHARACTERS
 from .customers import (
     CUSTOMER_SIGNED_UP,
@@ -19,12 +19,12 @@ from .customers import (
     customer_id,
     customer_key,
 )
-from .receipts import is_address
+from .receipts import ADDRESS_PATTERN, is_address
 
 
 class SignUp(Body):
     name: Annotated[Filled, Field(max_length=100)]
-    email: Annotated[Filled, Field(max_length=MAX_EMAIL_CHARACTERS)]
+    email: Annotated[Filled, Field(max_length=MAX_EMAIL_CHARACTERS), Pattern(ADDRESS_PATTERN)]
 
     @field_validator("email")
     @classmethod
@@ -60,4 +60,6 @@ SIGN_UP: Work[SignUp, None] = Work(
     build=_customer,
     identify=lambda caller, _route, _key: customer_id(caller),
     other_payload=_signed_up_already,
+    summary="Sign up",
+    refusals={409: "The caller has signed up before, with other details."},
 )

@@ -90,6 +90,30 @@ def _account_and_charge(intent: Intent[RefundOf]) -> Mapping[str, Key]:
     return {**_its_account(intent), "charge": charge_key(account_id(intent.caller), intent.payload.charge)}
 
 
-CREDIT = Change("POST /wallet/credits", Amount, _home, _its_account, _credit)
-CHARGE = Change("POST /wallet/charges", Amount, _home, _its_account, _charge)
-REFUND = Change("POST /wallet/refunds", RefundOf, _home, _account_and_charge, _refund)
+CREDIT = Change(
+    "POST /wallet/credits",
+    Amount,
+    _home,
+    _its_account,
+    _credit,
+    summary="Put money into the caller's wallet",
+    refusals={409: "The wallet cannot hold that much."},
+)
+CHARGE = Change(
+    "POST /wallet/charges",
+    Amount,
+    _home,
+    _its_account,
+    _charge,
+    summary="Pay from the caller's wallet",
+    refusals={402: "There is not that much in the wallet."},
+)
+REFUND = Change(
+    "POST /wallet/refunds",
+    RefundOf,
+    _home,
+    _account_and_charge,
+    _refund,
+    summary="Give a charge back to the caller's wallet, once",
+    refusals={404: "There is no such charge of the caller's.", 409: "The charge has been refunded before."},
+)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from infra import events, requirements
 from infra.checks.rules import RULES, findings
-from infra.checks.template import Template
-
-TEMPLATE = Path(__file__).parent.parent.parent / "template.yaml"
+from infra.checks.template import SHIPPED, Template
+from infra.contracts import files as contracts
 
 
 def main() -> int:
-    problems = [
-        f"{found.resource}: {found.problem} [{rule}]" for rule, found in findings(Template.load(TEMPLATE))
-    ]
+    template = Template.load(SHIPPED)
+    problems = [f"{found.resource}: {found.problem} [{rule}]" for rule, found in findings(template)]
     problems += [f"{path}: differs from pyproject.toml: make requirements" for path in requirements.stale()]
     problems += events.problems(events.event_types())
+    problems += contracts.problems(template)
     print("\n".join(problems) or f"template.yaml keeps all {len(RULES)} house rules")
     return 1 if problems else 0
 

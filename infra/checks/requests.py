@@ -17,7 +17,7 @@ docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html"""
 def api_function_ends_before_the_gateway(template: Template) -> Iterator[Finding]:
     """Otherwise the client is told 503 and tries again while the first run still goes on:
     docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html"""
-    for function in sorted({_function(template, operation) for _, operation in _routes(template)}):
+    for function in sorted({function_of(template, operation) for _, operation in routes(template)}):
         timeout = template.properties(function).get("Timeout", 3)
         if timeout > GATEWAY_SECONDS:
             yield Finding(function, f"may run {timeout} s, and its caller waits {GATEWAY_SECONDS} s")
@@ -26,9 +26,9 @@ def api_function_ends_before_the_gateway(template: Template) -> Iterator[Finding
 def route_needs_a_caller(template: Template) -> Iterator[Finding]:
     """The caller is the token's subject: a route without an authorizer has none.
     docs.aws.amazon.com/apigateway/latest/developerguide/http-api-jwt-authorizer.html"""
-    for route, operation in _routes(template):
+    for route, operation in routes(template):
         if not any(operation.get("security", [])):
-            yield Finding(_function(template, operation), f"answers {route} without an authorizer")
+            yield Finding(function_of(template, operation), f"answers {route} without an authorizer")
 
 
 def api_is_throttled(template: Template) -> Iterator[Finding]:
@@ -70,14 +70,16 @@ def webhooks_go_to_the_public_only(template: Template) -> Iterator[Finding]:
             yield Finding(name, f"sets {WEBHOOK_RECEIVERS} to something else than {PUBLIC}")
 
 
-def _routes(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def routes(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each route's key (`POST /checkout`), and its operation in the API's body."""
     for _, api in template.of_type("AWS::ApiGatewayV2::Api"):
         for path, operations in api.get("Body", {}).get("paths", {}).items():
             for method, operation in operations.items():
                 yield f"{method.upper()} {path}", operation
 
 
-def _function(template: Template, operation: Mapping[str, Any]) -> str:
+def function_of(template: Template, operation: Mapping[str, Any]) -> str:
+    """The logical id of the function that a route leads to."""
     uri = text(operation["x-amazon-apigateway-integration"]["uri"])
     return template.function_behind(re.findall(r"functions/\$\{(\w+)(?:\.Arn)?\}", uri)[-1])
 

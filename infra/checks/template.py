@@ -16,6 +16,7 @@ from handlers.postroom.jobs import RETENTION_SECONDS, JobType
 from handlers.postroom.relay import Entry
 from infra.expand import expand
 
+SHIPPED = Path(__file__).parent.parent.parent / "template.yaml"
 Properties = Mapping[str, Any]
 PUBLISHED_ATTRIBUTES = frozenset(attributes(Entry("", "", "")))
 

@@ -35,7 +35,12 @@ class HttpApi:
 
     def has_route(self, method: str, path: str) -> bool:
         """Whether a request would reach a function, token aside."""
-        return self._routes.match(method, path) is not None
+        return self.route_of(method, path) is not None
+
+    def route_of(self, method: str, path: str) -> str | None:
+        """The key of the route that a request takes, None when there is none."""
+        match = self._routes.match(method, path)
+        return match[0].key if match else None
 
     def handle(self, request: HttpRequest, now: float) -> HttpAnswer:
         """Answer a request at the time `now` (epoch seconds)."""

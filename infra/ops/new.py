@@ -54,6 +54,6 @@ def subscriber(
         for change in changes:
             change.make(ROOT)
             console().print(f"{'wrote' if change.before is None else 'added to'} {change.path}")
-        return console().print(f"Now say what it does in {changes[0].path}, then: make check test")
+        return console().print(f"Now say what it does in {changes[0].path}, then: make contracts check test")
 
     with_errors_told(act)

@@ -38,6 +38,13 @@ def test_numbers_stay_exact() -> None:
     assert strict_json.dumps(value) == '["19.9","0.1",100,"12345678901234567.89",7]'
 
 
+def test_a_whole_number_is_an_integer_however_it_is_written() -> None:
+    value = strict_json.loads("[1.0, 1E+2, -0.0, 1.5, 1E+60]")
+
+    assert value == [1, 100, 0, Decimal("1.5"), Decimal("1E+60")]
+    assert [type(number) for number in value] == [int, int, int, Decimal, Decimal]
+
+
 def test_a_surrogate_pair_is_one_character() -> None:
     assert strict_json.loads('"\\ud83d\\ude00"') == "\U0001f600"
 

@@ -42,11 +42,12 @@ from infra.local.aws.clock import ManualClock
 from infra.local.client import cart
 from infra.local.driving import run_for, run_until_idle
 from infra.local.functions import FunctionSettings, InProcess, Invocation, Runner
-from infra.local.http_messages import HttpAnswer
+from infra.local.http_messages import HttpAnswer, HttpRequest
 from infra.local.providers.cards import CardGateway
 from infra.local.providers.outages import Switch
 from infra.local.stack import Options, Stack, poll
 from infra.local.stubs import StubCards, reconcile_entry
+from tests.openapi import published
 from tests.path.cards import GuardedCards
 from tests.path.facts import Facts
 from tests.path.listener import Listener
@@ -76,6 +77,16 @@ def _changed(template: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
     for logical_id, properties in changes.items():
         changed["Resources"][logical_id]["Properties"].update(properties)
     return changed
+
+
+class JudgedStack(Stack):
+    """Every answer of its API must be one that the published contract knows."""
+
+    def handle(self, request: HttpRequest) -> HttpAnswer:
+        answer = super().handle(request)
+        faults = published().faults(request.method, request.path, answer)
+        assert not faults, "\n".join(faults)
+        return answer
 
 
 class Shop(Facts):
@@ -117,7 +128,7 @@ class Shop(Facts):
         options = Options(
             parameters=PARAMETERS, runner=self._runner, observers=[self._observe], heartbeat=heartbeat
         )
-        self.stack = Stack(_changed(template, changes or {}), values, self.aws, options)
+        self.stack = JudgedStack(_changed(template, changes or {}), values, self.aws, options)
         tables = {"SHOP_TABLE": self.stack.ref("ShopTable"), "JOBS_TABLE": self.stack.ref("JobsTable")}
         self.own = replace(self._surroundings(), environ=tables, _clients=self._clients)
         self.store = DynamoStore(self.own)

@@ -27,6 +27,7 @@ def add_the_example(clone: Clone) -> None:
     clone.run(*command, "--since", "2026-12-01")
     for written, example in {HANDLER: "queue_fraud.py", TEST: "test_fraud.py"}.items():
         (clone.path / written).write_text((EXAMPLES / example).read_text(encoding="utf-8"), encoding="utf-8")
+    clone.run("-m", "infra.contracts")
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     clone = Clone.make(tmp_path_factory.mktemp("clone"))
     clone.run(*NEW, "audit", "--on", "order.paid")
     clone.run(*NEW, "archive", "--on", "order.paid", "--kind", "call")
+    clone.run("-m", "infra.contracts")
     return clone
 
 

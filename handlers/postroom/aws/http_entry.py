@@ -11,21 +11,27 @@ from .entry import Entry, LambdaContext, LambdaHandler
 from .tables import DynamoStore
 
 
-def http_entry(build: Callable[[Deployment], Respond]) -> Entry:
+class HttpEntry(Entry):
+    """An `Entry` behind the HTTP API, that tells who answers in it."""
+
+    def __init__(self, responder: Callable[[Deployment], Respond]) -> None:
+        super().__init__(lambda deployment: _handler(responder(deployment)))
+        self.responder = responder
+
+
+def http_entry(build: Callable[[Deployment], Respond]) -> HttpEntry:
     """A handler for API Gateway's payload format 2.0, from what builds its responder."""
-
-    def bind(deployment: Deployment) -> LambdaHandler:
-        respond = build(deployment)
-
-        def handle(event: Any, _context: LambdaContext) -> dict[str, Any]:
-            return answer(respond, event).to_gateway()
-
-        return handle
-
-    return Entry(bind)
+    return HttpEntry(build)
 
 
-def changes_entry(*changes: Change[Any]) -> Entry:
+def _handler(respond: Respond) -> LambdaHandler:
+    def handle(event: Any, _context: LambdaContext) -> dict[str, Any]:
+        return answer(respond, event).to_gateway()
+
+    return handle
+
+
+def changes_entry(*changes: Change[Any]) -> HttpEntry:
     """A handler for routes that change what is there."""
 
     def build(deployment: Deployment) -> Respond:

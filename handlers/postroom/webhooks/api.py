@@ -1,22 +1,29 @@
 """The routes under /webhooks, for the caller's own only: register, list, remove, rotate the secret, ping."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
-
-from pydantic import Field
 
 from .. import strict_json
 from ..acceptance import Acceptance, Birth, Intent, Work
-from ..bodies import Body, invalid, read_body
+from ..bodies import invalid, read_body
 from ..events import utc_text
 from ..http import Answer, Request
 from ..idempotency import HEADER, REPLAYED, derived_id, fingerprint_of, key_of
+from ..operations import Operation
 from ..problems import FieldError, Problem, not_found
 from ..storage import Item, Store
+from .documents import (
+    OPERATIONS,
+    CreatedWebhookDocument,
+    NewSecretDocument,
+    Nothing,
+    Registration,
+    WebhookDocument,
+    WebhookListDocument,
+)
 from .messages import PING, DeliveryDue, birth_of, message_key
-from .receivers import MAX_CHARACTERS, Reach, RefusedUrl, receiver_of
+from .receivers import Reach, RefusedUrl, receiver_of
 from .registry import (
     OVERLAP_SECONDS,
     Change,
@@ -36,14 +43,6 @@ MAX_SECRETS = 3
 ROUTE = "POST /webhooks"
 
 
-class Registration(Body):
-    url: str = Field(max_length=MAX_CHARACTERS)
-
-
-class Nothing(Body):
-    """A body without members; it may as well be left out."""
-
-
 @dataclass(frozen=True, slots=True)
 class WebhooksApi:
     """`new_secret` makes a secret nobody can guess; `clock` gives epoch seconds."""
@@ -52,6 +51,10 @@ class WebhooksApi:
     clock: Callable[[], float]
     new_secret: Callable[[], str]
     reach: Reach = Reach.PUBLIC
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        return OPERATIONS
 
     def __call__(self, request: Request) -> Answer:
         """Raises `Problem` for what cannot be done; 404 for every webhook that is not the caller's."""
@@ -121,7 +124,9 @@ class WebhooksApi:
         return accept(_with_a_body(request))
 
     def _list(self, caller: str) -> Answer:
-        return _shown({"webhooks": [_view(hook) for hook in webhooks_in(self._registry.item(caller))]})
+        hooks = webhooks_in(self._registry.item(caller))
+        document: WebhookListDocument = {"webhooks": [_view(hook) for hook in hooks]}
+        return _shown(document)
 
     def _own(self, caller: str, webhook_id: str) -> Webhook:
         return _found(self._registry.item(caller), webhook_id)
@@ -150,8 +155,13 @@ def _registered(item: Item, made: Webhook) -> tuple[Change | None, Answer]:
 def _created(hook: Webhook, more: Mapping[str, str]) -> Answer:
     """The secret is told to the request that made it, and to its repeats while it is the one in use."""
     first = hook.secrets[0]
-    told = {"secret": first.value} if first.id == hook.id else {}
-    document = {"id": hook.id, "url": hook.url, "createdAt": _text(hook.created_at), **told}
+    document: CreatedWebhookDocument = {
+        "id": hook.id,
+        "url": hook.url,
+        "createdAt": _text(hook.created_at),
+    }
+    if first.id == hook.id:
+        document["secret"] = first.value
     headers = {"Location": f"/webhooks/{hook.id}", "Cache-Control": "no-store", **more}
     return Answer.json(201, strict_json.dumps(document), headers)
 
@@ -173,7 +183,7 @@ def _rotated(hook: Webhook, secret: Secret, now: float) -> tuple[Change | None, 
 def _new_secret(hook: Webhook, secret: Secret, more: Mapping[str, str]) -> Answer:
     """Says as well until when the one before it signs, too."""
     index = hook.secrets.index(secret)
-    document: dict[str, Any] = {"id": hook.id, "secret": secret.value}
+    document: NewSecretDocument = {"id": hook.id, "secret": secret.value}
     if index + 1 < len(hook.secrets):
         document["previousEndsAt"] = _text(hook.secrets[index + 1].ends_at or 0)
     return _shown(document, more)
@@ -191,8 +201,8 @@ def _found(item: Item, webhook_id: str) -> Webhook:
     return hook
 
 
-def _view(hook: Webhook) -> dict[str, Any]:
-    view: dict[str, Any] = {
+def _view(hook: Webhook) -> WebhookDocument:
+    view: WebhookDocument = {
         "id": hook.id,
         "url": hook.url,
         "state": hook.state,
@@ -201,11 +211,11 @@ def _view(hook: Webhook) -> dict[str, Any]:
     if hook.failing_since is not None:
         view["failingSince"] = _text(hook.failing_since)
     if hook.disabled_at is not None:
-        view |= {"disabledAt": _text(hook.disabled_at), "reason": hook.reason}
+        view["disabledAt"], view["reason"] = _text(hook.disabled_at), hook.reason
     return view
 
 
-def _shown(document: Mapping[str, Any], more: Mapping[str, str] | None = None) -> Answer:
+def _shown(document: Mapping[str, object], more: Mapping[str, str] | None = None) -> Answer:
     return Answer.json(200, strict_json.dumps(document), {"Cache-Control": "no-store", **(more or {})})
 
 
