@@ -79,6 +79,9 @@ rie: .venv/local .venv-sam/$(SAM_CLI_VERSION) .venv-rie/$(RUNTIME_CLIENT_VERSION
 deploy-local: .venv/local .venv-sam/$(SAM_CLI_VERSION) .venv-ministack/$(MINISTACK_VERSION) ## sam deploy, an order, an update, sam delete: on MiniStack in place of AWS
 	@$(BIN)/python -m infra.deploy_local .venv-ministack/bin/ministack .venv-sam/bin/sam
 
+conformance: .venv/dev .venv-ministack/$(MINISTACK_VERSION) ## Hold the model of AWS against MiniStack, by the tests that hold it against moto
+	@POSTROOM_MINISTACK=.venv-ministack/bin/ministack $(BIN)/pytest --quiet tests/contract -k ministack
+
 clean: ## Remove what make has made
 	rm -rf .venv .venv-aws .venv-fuzz .venv-ministack .venv-rie .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from boto3.session import Session
 
 REGION = "eu-west-1"
+ACCOUNT = "123456789012"
 STARTING_SECONDS = 30.0
 
 
@@ -92,6 +93,7 @@ def settings(port: int, directory: Path) -> Mapping[str, str]:
         "GATEWAY_PORT": str(port),
         "IOT_MTLS_ENABLED": "0",
         "LAMBDA_EXECUTOR": "local",
+        "MINISTACK_ACCOUNT_ID": ACCOUNT,
         "MINISTACK_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
     }

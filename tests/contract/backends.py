@@ -1,8 +1,13 @@
 """What the conformance tests run against. A further backend is a class here and a name in `BACKENDS`."""
 
+import atexit
+import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 import boto3
@@ -11,6 +16,8 @@ import pytest
 from botocore.loaders import create_loader
 from moto import mock_aws
 
+from infra.deploy_local.ministack import MiniStack
+from infra.deploy_local.ministack import running as run_ministack
 from infra.local.aws import LocalAws, ManualClock, wire
 from infra.local.aws.messages import Answer, Request
 from infra.local.aws.session import answered_by
@@ -18,6 +25,8 @@ from infra.local.aws.session import answered_by
 if TYPE_CHECKING:
     from boto3.session import Session
 
+MINISTACK = "POSTROOM_MINISTACK"
+"""The variable that names MiniStack's executable, and so makes it the third backend (`make conformance`)."""
 REGION = "eu-west-1"
 START = 1_750_000_000.0
 
@@ -83,7 +92,44 @@ def moto() -> Iterator[Backend]:
         yield backend
 
 
+@dataclass(frozen=True)
+class Emulator:
+    """MiniStack, in a process of its own, forgetting everything before each test."""
+
+    ministack: MiniStack
+
+    def client(self, service: str) -> Any:
+        return _emulator_client(self.ministack, service)
+
+    def advance(self, seconds: float) -> None:
+        pytest.skip(f"MiniStack's clock is the machine's: this test moves it by {seconds:g} s")
+
+
+@contextmanager
+def ministack() -> Iterator[Backend]:
+    emulator = _running_ministack()
+    emulator.reset()
+    yield Emulator(emulator)
+
+
 BACKENDS: dict[str, Callable[[], AbstractContextManager[Backend]]] = {"model": model, "moto": moto}
+if MINISTACK in os.environ:
+    BACKENDS["ministack"] = ministack
+
+
+@cache
+def _running_ministack() -> MiniStack:
+    """Started by the first test that needs it; ends with this process."""
+    running = ExitStack()
+    atexit.register(running.close)
+    place = Path(running.enter_context(TemporaryDirectory(prefix="postroom-")))
+    program = Path(os.environ[MINISTACK]).absolute()
+    return running.enter_context(run_ministack(program, place, place / "log"))
+
+
+@cache
+def _emulator_client(emulator: MiniStack, service: str) -> Any:
+    return emulator.client(service)
 
 
 # Making a client takes much longer than calling it: clients outlive the tests, what is behind them does not.
