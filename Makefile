@@ -21,7 +21,7 @@ up: .venv/local ## Run everything here: API, table, topic, queues, mail. Ctrl-C 
 	@$(BIN)/python -m infra.local up
 
 demo: .venv/local ## Watch an order, an outage, a poison message and a duplicate, told as a timeline
-	@$(BIN)/python -m infra.local demo
+	@$(BIN)/python -m infra.local.shows demo
 
 redrive-demo: .venv/local .venv-aws/$(AWS_CLI_VERSION) ## Watch five redrives of dead letters with the AWS CLI
 	@$(BIN)/python -m infra.local.redrive_demo .venv-aws/bin/aws
@@ -33,16 +33,16 @@ faults: .venv/dev ## Fail every call in every way, and look for planted bugs (a 
 	@$(BIN)/python -m tests.faults
 
 load: .venv/local ## Place 5,000 orders from 8 clients, and print orders per second
-	@$(BIN)/python -m infra.local load
+	@$(BIN)/python -m infra.local.shows load
 
 outage: .venv/local ## Watch 3,000 receipts live through an hour without mail (a minute or two)
-	@$(BIN)/python -m infra.local outage
+	@$(BIN)/python -m infra.local.shows outage
 
 blast: .venv/local ## Send a campaign to 50,000 with orders among it, and print both lanes' latencies
-	@$(BIN)/python -m infra.local blast
+	@$(BIN)/python -m infra.local.shows blast
 
 bill: .venv/local ## Print what an order costs: AWS calls and write units, step by step
-	@$(BIN)/python -m infra.local bill
+	@$(BIN)/python -m infra.local.shows bill
 
 check: .venv/dev ## Check style, types, imports, template, requirements
 	@$(BIN)/ruff format --check --quiet

@@ -4,9 +4,9 @@ from .postroom.aws.queue_entry import queue_handler
 from .postroom.jobs import Call, Job, call_job
 from .postroom.retries import RetryPolicy
 from .providers import files_s3
+from .providers.files_s3 import Files
 from .shop.invoices import CONTENT_TYPE, invoice_name, invoice_pdf
 from .shop.orders import ORDER_PAID, Order, OrderPaid, order_key
-from .shop.ports import Files
 
 
 @call_job(

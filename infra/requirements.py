@@ -21,20 +21,23 @@ from infra.interpreters import NoInterpreter, find_interpreter, runtime
 from infra.lock import Lock, merged, read, text
 
 ROOT = Path(__file__).parent.parent
+FOR_WORK_HERE = ("local", "dev")
+"""Extras of which nothing is deployed."""
 GLIBC = ("manylinux2014", "manylinux_2_17", "manylinux_2_28", "manylinux_2_34")
 """What runs on Amazon Linux 2023, whose glibc is 2.34:
 docs.aws.amazon.com/linux/al2023/ug/compare-with-al2.html"""
 
 
 def declared(root: Path = ROOT) -> Mapping[Path, Sequence[str]]:
-    """Each requirements file, and the ranges that pyproject.toml declares for it."""
+    """Each requirements file, and the ranges that pyproject.toml declares for it: a layer's are an extra."""
     project: dict[str, Any] = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {
-        root / "handlers" / "requirements.txt": sorted(project["dependencies"]),
-        root / "infra" / "layers" / "pdf" / "requirements.txt": sorted(
-            project["optional-dependencies"]["pdf"]
-        ),
+    extras = project.get("optional-dependencies", {})
+    layers = {
+        root / "infra" / "layers" / name / "requirements.txt": sorted(ranges)
+        for name, ranges in extras.items()
+        if name not in FOR_WORK_HERE
     }
+    return {root / "handlers" / "requirements.txt": sorted(project["dependencies"]), **layers}
 
 
 def stale(root: Path = ROOT) -> Iterator[Path]:

@@ -1,9 +1,14 @@
 """Files in an S3 bucket."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ..postroom.aws.deployment import Deployment
+
+
+class Files(Protocol):
+    def put(self, name: str, content: bytes, content_type: str) -> str:
+        """Store the content under a name, replacing what is there, and return where it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,3 @@ class BulkLane(Protocol):
         Raises `Permanent` when one can never be taken, `Transient` for everything else; in both cases some
         may have been taken.
         """
-
-
-class Files(Protocol):
-    def put(self, name: str, content: bytes, content_type: str) -> str:
-        """Store the content under a name, replacing what is there, and return where it is."""

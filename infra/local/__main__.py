@@ -15,12 +15,6 @@ EXAMPLES = """examples:
   python -m infra.local up                      everything in this process; breakpoints work, code reloads
   python -m infra.local up --isolated           each function in processes of its own, as on Lambda
   python -m infra.local up --port 9000          the API on 9000; AWS, cards and mail on 9001 to 9003
-  python -m infra.local demo                    an order, an outage, a poison message and a duplicate
-  python -m infra.local load --orders 1000      orders per second, with real and with stub providers
-  python -m infra.local chaos --orders 200      kill functions again and again, and count what came of it
-  python -m infra.local outage                  3,000 receipts and a mail provider that is down for an hour
-  python -m infra.local bill --orders 10        what ten orders cost that come in together
-  python -m infra.local blast --recipients 500  a campaign, with orders placed among it
 """
 
 
@@ -43,30 +37,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(
-        title="commands", required=True, metavar="up | demo | load | chaos | outage | bill | blast"
-    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="up")
     _add_up(commands)
-    demo = commands.add_parser(
-        "demo", help="watch the story by itself; exits 1 when a step is not as it should be"
-    )
-    demo.set_defaults(run=_demo)
-    load = commands.add_parser("load", help="orders from concurrent clients: rate, losses, doubles, memory")
-    load.add_argument("--orders", type=int, default=5000, help="orders in each run (default %(default)s)")
-    load.add_argument("--clients", type=int, default=8, help="clients at once (default %(default)s)")
-    load.set_defaults(run=_load)
-    chaos = commands.add_parser("chaos", help="kill isolated functions while orders are in flight")
-    chaos.add_argument("--orders", type=int, default=200, help="orders in flight (default %(default)s)")
-    chaos.set_defaults(run=_chaos)
-    outage = commands.add_parser("outage", help="receipts that pile up in an outage, with jitter and without")
-    outage.add_argument("--orders", type=int, default=3000, help="orders in it (default %(default)s)")
-    outage.set_defaults(run=_outage)
-    bill = commands.add_parser("bill", help="what an order costs: AWS calls and request units, step by step")
-    bill.add_argument("--orders", type=int, default=1, help="orders placed at once (default %(default)s)")
-    bill.set_defaults(run=_bill)
-    blast = commands.add_parser("blast", help="a campaign to very many, and how long others wait meanwhile")
-    blast.add_argument("--recipients", type=int, default=50_000, help="of the campaign (default %(default)s)")
-    blast.set_defaults(run=_blast)
     return parser
 
 
@@ -97,42 +69,6 @@ def _up(parsed: argparse.Namespace) -> int:
         template=parsed.template.resolve(),
     )
     return up(options, reload=not parsed.no_reload)
-
-
-def _demo(_parsed: argparse.Namespace) -> int:
-    from infra.local.demo import demo
-
-    return demo()
-
-
-def _load(parsed: argparse.Namespace) -> int:
-    from infra.local.load import load
-
-    return load(parsed.orders, parsed.clients)
-
-
-def _chaos(parsed: argparse.Namespace) -> int:
-    from infra.local.chaos import chaos
-
-    return chaos(parsed.orders)
-
-
-def _outage(parsed: argparse.Namespace) -> int:
-    from infra.local.outage import outage
-
-    return outage(parsed.orders)
-
-
-def _blast(parsed: argparse.Namespace) -> int:
-    from infra.local.blast import blast
-
-    return blast(parsed.recipients)
-
-
-def _bill(parsed: argparse.Namespace) -> int:
-    from infra.local.bill import bill
-
-    return bill(parsed.orders)
 
 
 if __name__ == "__main__":

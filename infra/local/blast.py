@@ -22,8 +22,9 @@ from handlers.shop.audiences import Audience, Size
 from infra.local.client import OPEN_STATES, Client, cart
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.providers.mail import Mail
-from infra.local.shop_facts import Facts, wait_for
+from infra.local.shop_facts import Facts
 from infra.local.stubs import StubCards, StubMailer, stub_runner
+from infra.local.waiting import wait_for
 
 TENANT, CUSTOMER = "ada", "bola"
 AUDIENCE = "everybody"

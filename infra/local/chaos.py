@@ -21,7 +21,8 @@ from rich.console import Console
 from infra.expand import parse
 from infra.local.load import EFFECTS, place
 from infra.local.local_run import LocalRun, RunOptions
-from infra.local.shop_facts import Facts, wait_for
+from infra.local.shop_facts import Facts
+from infra.local.waiting import wait_for
 
 VISIBILITY_SECONDS = 15
 """Short, so that what a killed process held comes back soon; the template's own is six function timeouts."""

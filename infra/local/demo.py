@@ -11,8 +11,9 @@ from rich.console import Console
 
 from infra.local.client import Client, cart, jobs_of
 from infra.local.local_run import LocalRun, RunOptions
-from infra.local.shop_facts import Facts, wait_for
+from infra.local.shop_facts import Facts
 from infra.local.story import NotAsToldError, Telling
+from infra.local.waiting import wait_for
 
 SOON_SECONDS = 15.0
 OUTAGE_SECONDS = 3.0

@@ -16,8 +16,9 @@ from typing import Any
 from rich.console import Console
 
 from infra.local.local_run import ROOT, LocalRun, RunOptions
-from infra.local.shop_facts import Facts, wait_for
+from infra.local.shop_facts import Facts
 from infra.local.stubs import StubCards, StubMailer, stub_runner
+from infra.local.waiting import wait_for
 
 PATIENCE_SECONDS = 300.0
 COLLECT = (50_000, 20, 100)

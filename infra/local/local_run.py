@@ -14,6 +14,7 @@ from handlers.postroom.aws.deployment import Deployment
 from handlers.postroom.aws.expressions import from_attributes
 from handlers.postroom.webhooks.receivers import Reach
 from handlers.postroom.webhooks.registry import REGISTRY, webhooks_in
+from infra.expand import parse
 from infra.local.api_app import api_app
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import SystemClock
@@ -160,13 +161,14 @@ class LocalRun:
         return self.options.port + offset if self.options.port else 0
 
     def _stack(self, aws_url: str, cards_url: str, mail_url: str) -> Stack:
-        parameters = {"CardsUrl": cards_url, "MailUrl": mail_url, "MailFrom": SENDER}
+        ours = {"CardsUrl": cards_url, "MailUrl": mail_url, "MailFrom": SENDER}
+        declared = parse(self.options.template.read_text(encoding="utf-8")).get("Parameters", {})
         options = Options(
             changes=self.options.changes,
             shortcut=True,
             # An isolated function is killed when its time is over, as on Lambda.
             heartbeat=not self.options.isolated,
-            parameters=parameters,
+            parameters={name: value for name, value in ours.items() if name in declared},
             overrides={"WEBHOOK_RECEIVERS": Reach.LOOPBACK_TOO},
             observers=self.options.observers,
             runner=self._given_runner or self._runner(aws_url),

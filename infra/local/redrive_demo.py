@@ -25,8 +25,8 @@ from infra.local.demo import SOON_SECONDS, Story
 from infra.local.doomed import Doomed
 from infra.local.functions import FunctionSettings, InProcess, Runner, process_environ
 from infra.local.local_run import LocalRun, RunOptions
-from infra.local.shop_facts import wait_for
 from infra.local.story import NotAsToldError
+from infra.local.waiting import wait_for
 
 ATTEMPTS = 3
 TIMEOUT_SECONDS = 2

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,16 +85,3 @@ class Facts:
         fed = [mapping for mapping in self.run.stack.mappings if isinstance(mapping, QueueMapping)]
         with aws.region.changed:
             return [aws.sqs.queue(mapping.source_arn).counts() for mapping in fed]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float, what: str, pause: float = 0.02) -> float:
-    """Wait until the condition holds, looking every `pause` seconds.
-
-    Returns the seconds it took; raises `TimeoutError` saying `what`.
-    """
-    start = time.monotonic()
-    while not condition():
-        if time.monotonic() - start > seconds:
-            raise TimeoutError(f"not within {seconds:g} s: {what}")
-        time.sleep(pause)
-    return time.monotonic() - start

@@ -8,13 +8,14 @@ import signal
 import sys
 import threading
 
-from infra.local.client import cart
 from infra.local.functions import import_trouble
-from infra.local.local_run import LocalRun, RunOptions
+from infra.local.local_run import ROOT, LocalRun, RunOptions
 from infra.local.narration import Narrator, log_to_terminal
 from infra.local.reload import Reloader
 
 CALLER = "ada"
+REQUEST = ROOT / "docs" / "request.json"
+"""The first request that `up` shows: what it does, its path and its body."""
 NOT_PROVEN = (
     "permissions (IAM), encryption, real throttling and latency, concurrency limits, cold starts, alarms, "
     "sign-in, and whatever AWS does that its documentation does not say"
@@ -45,7 +46,7 @@ def up(options: RunOptions, *, reload: bool) -> int:
 
 
 def banner(run: LocalRun) -> str:
-    """What runs, where, what it does not prove, and how to place an order."""
+    """What runs, where, what it does not prove, and how to make a first request."""
     token = run.stack.token(CALLER)
     way = "each function in a process of its own" if run.options.isolated else "functions in this process"
     left_out = sorted({what for _, _, what in run.stack.deployed.not_run()})
@@ -66,15 +67,22 @@ In the template, but not run: {", ".join(left_out)}.
 
 A token for {CALLER}, valid for a day:
   TOKEN={token}
-
-Place an order, then follow it:
-  curl -i {run.urls.api}/checkout -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: order-1" \\
-    -H "Content-Type: application/json" -d '{json.dumps(cart("ada@example.com"))}'
-  curl -H "Authorization: Bearer $TOKEN" {run.urls.api}/jobs/...      (the path in the answer's Location)
-
+{_first_request(run.urls.api)}
 Be told instead of asking:
   curl -i {run.urls.api}/webhooks -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: hook-1" \\
     -H "Content-Type: application/json" -d '{{"url": "{run.urls.webhooks}/ada"}}'
+"""
+
+
+def _first_request(api: str) -> str:
+    if not REQUEST.is_file():
+        return ""
+    request = json.loads(REQUEST.read_text(encoding="utf-8"))
+    return f"""
+{request["what"]}, then follow it:
+  curl -i {api}{request["path"]} -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: request-1" \\
+    -H "Content-Type: application/json" -d '{json.dumps(request["body"])}'
+  curl -H "Authorization: Bearer $TOKEN" {api}/jobs/...      (the path in the answer's Location)
 """
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from rich.console import Console
 
 from infra.local.local_run import LocalRun, RunOptions
-from infra.local.shop_facts import wait_for
 from infra.local.story import NotAsToldError, Telling
+from infra.local.waiting import wait_for
 from infra.machine import architecture
 from infra.rie.emulator import Runtime
 from infra.rie.tour import PATIENCE_SECONDS, Tour

@@ -11,8 +11,8 @@ from handlers.shop import audiences
 from handlers.shop.audiences import Audience, Size
 from infra.local.client import Client, cart
 from infra.local.local_run import LocalRun
-from infra.local.shop_facts import wait_for
 from infra.local.story import Telling
+from infra.local.waiting import wait_for
 
 PATIENCE_SECONDS = 120.0
 """Each function's first call starts its package."""

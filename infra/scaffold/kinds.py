@@ -58,7 +58,7 @@ def test_its_effect_is_one_entry_of_its_own() -> None:
     ),
     Kind.CALL: Form(
         returns="Call[Files]",
-        imports={".providers": ["files_s3"], ".shop.ports": ["Files"]},
+        imports={".providers": ["files_s3"], ".providers.files_s3": ["Files"]},
         body="""\
     name, content = f"{name}/{job.event.id}.json", job.event.to_json().encode()
     return Call(lambda files: {"location": files.put(name, content, "application/json")})

@@ -9,8 +9,8 @@ from handlers.postroom.aws.queue_entry import queue_handler
 from handlers.postroom.jobs import Call, Job
 from handlers.postroom.retries import Jitter
 from handlers.providers import files_s3
+from handlers.providers.files_s3 import Files
 from handlers.shop.orders import OrderPaid
-from handlers.shop.ports import Files
 from tests.path.conftest import OpenShop
 from tests.path.shop import Shop, with_policy
 

@@ -14,7 +14,7 @@ from infra.checks.contracts import PatternContract
 ROOT = Path(__file__).parent.parent.parent
 OPTIONS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
 ENTRIES = "Nothing imports an entry"
-PURE = "The pure parts of engine and shop touch no AWS, network, environment, clock or chance"
+PURE = "The pure parts of engine and business touch no AWS, network, environment, clock or chance"
 ENGINE = "The engine knows no business"
 DEPLOYED = "What is deployed needs nothing that is not"
 
@@ -38,21 +38,21 @@ def _contract(options: dict[str, Any]) -> PatternContract:
 @pytest.mark.parametrize(
     ("importer", "imported", "contract"),
     [
-        ("handlers.queue_new", "handlers.queue_receipts", ENTRIES),
-        ("handlers.shop.orders", "handlers.api_new", ENTRIES),
+        ("handlers.queue_new", "handlers.queue_other", ENTRIES),
+        ("handlers.business.orders", "handlers.api_new", ENTRIES),
         ("infra.local.stack", "handlers.stream_relay", ENTRIES),
         ("infra.ops.drill", "handlers.schedule_new", ENTRIES),
         ("handlers.postroom.new", "boto3", PURE),
         ("handlers.postroom", "botocore", PURE),
         ("handlers.postroom.new", "time", PURE),
-        ("handlers.shop.new", "os", PURE),
-        ("handlers.shop.deep.new", "random", PURE),
+        ("handlers.business.new", "os", PURE),
+        ("handlers.business.deep.new", "random", PURE),
         ("handlers.postroom.new", "handlers.postroom.aws", PURE),
         ("handlers.postroom.new", "handlers.postroom.aws.entry", PURE),
         ("handlers.postroom.awsome", "time", PURE),
-        ("handlers.shop.new", "handlers.providers.mail_smtp", PURE),
-        ("handlers.postroom.new", "handlers.shop", ENGINE),
-        ("handlers.postroom.aws.new", "handlers.shop.models", ENGINE),
+        ("handlers.business.new", "handlers.providers.new", PURE),
+        ("handlers.postroom.new", "handlers.business", ENGINE),
+        ("handlers.postroom.aws.new", "handlers.business.models", ENGINE),
         ("handlers.queue_new", "infra.local", DEPLOYED),
         ("handlers.postroom.aws.new", "tests", DEPLOYED),
     ],
@@ -65,9 +65,9 @@ def test_forbidden_import_breaks_its_contract(importer: str, imported: str, cont
     ("importer", "imported"),
     [
         ("handlers.queue_new", "handlers.postroom.aws.entry"),
-        ("handlers.queue_new", "handlers.providers.mail_smtp"),
-        ("handlers.queue_new", "handlers.shop.receipts"),
-        ("handlers.shop.new", "handlers.postroom.jobs"),
+        ("handlers.queue_new", "handlers.providers.new"),
+        ("handlers.queue_new", "handlers.business.receipts"),
+        ("handlers.business.new", "handlers.postroom.jobs"),
         ("handlers.postroom.aws.new", "boto3"),
         ("handlers.postroom.aws.new", "time"),
         ("handlers.providers.new", "os"),
@@ -82,7 +82,7 @@ def test_allowed_import_breaks_nothing(importer: str, imported: str) -> None:
 @pytest.mark.parametrize(
     ("path", "banned"),
     [
-        ("handlers/shop/new.py", True),
+        ("handlers/business/new.py", True),
         ("handlers/postroom/new.py", True),
         ("handlers/queue_new.py", True),
         ("handlers/postroom/aws/new.py", False),

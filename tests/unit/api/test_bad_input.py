@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from handlers.postroom.http import answer
+from tests.unit.gateway import PLAIN_HEADERS, fields_of, gateway_event, problem_of
 
-from .conftest import CART, PLAIN_HEADERS, Counter, fields_of, gateway_event, problem_of
+from .conftest import CART, Counter
 
 DIGITS_4301 = '{"quantity":' + "9" * 4_301 + "}"
 DIGITS_39 = '{"quantity":' + "9" * 39 + "}"

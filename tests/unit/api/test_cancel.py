@@ -12,8 +12,7 @@ from handlers.postroom.jobs import RETENTION_SECONDS
 from handlers.postroom.storage import Key
 from handlers.shop.orders import ORDER_PAID, OrderPaid
 from tests.fakes import FakeStore, meanwhile
-
-from .conftest import NOW, gateway_event, problem_of
+from tests.unit.gateway import NOW, gateway_event, problem_of
 
 EVENT = ORDER_PAID.new(
     "order-1001",

@@ -17,8 +17,9 @@ from handlers.postroom.storage import Key
 from handlers.shop.orders import ORDER_PAID
 from handlers.shop.ports import ChargeInProgress
 from tests.fakes import FakeStore, failing, losing_the_answer, meanwhile, sending_twice
+from tests.unit.gateway import NOW, PLAIN_HEADERS, fields_of, gateway_event, problem_of
 
-from .conftest import CART, NOW, PLAIN_HEADERS, Counter, fields_of, gateway_event, problem_of
+from .conftest import CART, Counter
 
 OTHER_CART = {**CART, "lines": [{"sku": "zobo-tea", "quantity": 1}]}
 

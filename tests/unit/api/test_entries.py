@@ -16,11 +16,13 @@ from handlers.postroom.http import answer
 from handlers.shop.cart import MAX_LINES
 from handlers.shop.catalogue import Product
 from handlers.shop.checkout import checkout
-from tests.fakes import FakeCards, FakeStore
+from tests.fakes import FakeStore
+from tests.shop_fakes import FakeCards
 from tests.unit.aws import Invocation, make_tables, moto_session
+from tests.unit.gateway import NOW, gateway_event
 from tests.unit.providers.servers import CardServer, card_server
 
-from .conftest import CART, NOW, gateway_event
+from .conftest import CART
 
 
 @dataclass

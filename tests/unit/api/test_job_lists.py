@@ -13,8 +13,7 @@ from handlers.postroom.http import Answer, answer
 from handlers.postroom.job_lists import JobLists, Page, Place
 from handlers.postroom.storage import Key
 from tests.fakes import FakeStore
-
-from .conftest import NOW, fields_of, gateway_event
+from tests.unit.gateway import NOW, fields_of, gateway_event
 
 AT_MS = int(NOW.timestamp() * 1000)
 

@@ -18,8 +18,7 @@ from handlers.postroom.status import JobStatus
 from handlers.postroom.storage import Key
 from handlers.shop.orders import ORDER_PAID, OrderPaid
 from tests.fakes import FakeStore
-
-from .conftest import NOW, gateway_event
+from tests.unit.gateway import NOW, gateway_event
 
 EVENT = ORDER_PAID.new(
     "order-1001",

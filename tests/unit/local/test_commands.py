@@ -2,68 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
-import subprocess
-import sys
-import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from infra.local.__main__ import main
-from infra.local.client import Client, cart
 from infra.local.servers import Servers
-
-ROOT = Path(__file__).parents[3]
-SOON_SECONDS = 60.0
-
-
-class Command:
-    """A running command and what it has printed so far."""
-
-    def __init__(self, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "infra.local", *arguments],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.lines: list[str] = []
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
-
-    def find(self, pattern: str) -> str:
-        """Wait for a line that matches. Returns the match's first group."""
-        end = time.monotonic() + SOON_SECONDS
-        while not (found := re.search(pattern, self.text, re.MULTILINE)):
-            assert time.monotonic() < end, f"{pattern} is not in:\n{self.text}"
-            time.sleep(0.02)
-        return found[1]
-
-    def end(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        code = self.process.wait(timeout=20)
-        self._reader.join()
-        return code
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self._reader.join()
-        if self.process.stdout:
-            self.process.stdout.close()
-
-    def _read(self) -> None:
-        for line in self.process.stdout or ():
-            self.lines.append(line.rstrip("\n"))
+from tests.unit.local.commands import API, ROOT, TOKEN, Command
 
 
 @pytest.fixture
@@ -75,34 +27,19 @@ def up() -> Iterator[Command]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_up_serves_what_it_prints_and_ends_well_when_told_to(up: Command, number: signal.Signals) -> None:
-    client = Client(up.find(r"^  API +(http://127\.0\.0\.1:\d+)$"), up.find(r"^  TOKEN=(\S+)$"))
+    request = urllib.request.Request(
+        f"{up.find(API)}/jobs/none-such", headers={"authorization": f"Bearer {up.find(TOKEN)}"}
+    )
 
-    answer = client.checkout("order-1", cart("ada@example.com"))
-    status = client.follow(answer.headers["location"], SOON_SECONDS)
-    client.close()
+    with pytest.raises(urllib.error.HTTPError) as answer:
+        urllib.request.urlopen(request, timeout=10)
+    problem = json.loads(answer.value.read())
     begun = time.monotonic()
     code = up.end(number)
 
-    assert (answer.status, status["state"]) == (202, "completed")
+    assert (answer.value.code, problem["status"]) == (404, 404)
     assert "Not proven here: permissions (IAM)" in up.text
     assert (code, time.monotonic() - begun < 10) == (0, True)
-
-
-def test_failure_shows_its_traceback_once_and_then_the_retries(up: Command) -> None:
-    url = up.find(r"^  API +(http://127\.0\.0\.1:\d+)$")
-    client = Client(url, up.find(r"^  TOKEN=(\S+)$"))
-    up.find(r"(Place an order)")
-    client.post("/_control/mail/outage")
-    location = client.checkout("order-1", cart("ada@example.com")).headers["location"]
-    up.find(r"(↻ receipts +comes back .*received 2 times)")
-    client.delete("/_control/mail/outage")
-
-    client.follow(location, SOON_SECONDS)
-    client.close()
-
-    assert up.text.count("The above exception was the direct cause") == 1
-    assert up.text.count("✗ job.attempt_failed") >= 2
-    up.find(r"(✓ receipts +done .*received \d+ times)")
 
 
 def test_port_that_is_taken_is_said_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:

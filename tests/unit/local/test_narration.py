@@ -41,7 +41,7 @@ def record(count: int, body: str = '{"id": "order-1001-paid"}') -> dict[str, Any
 
 
 def invocation(event: Any, answer: Any = None, error: FunctionError | None = None) -> Invocation:
-    return Invocation("ReceiptsFunction", event, "request-1", 0.0, 0.012, answer, error)
+    return Invocation("WorkFunction", event, "request-1", 0.0, 0.012, answer, error)
 
 
 def fail_in(logger: logging.Logger, place: str) -> None:
@@ -92,8 +92,8 @@ def test_done_and_coming_back_are_told_a_line_each(terminal: Terminal) -> None:
     tell(invocation({"Records": [record(2)]}, failing()))
 
     first, second = (line.split("  ", 1)[1] for line in terminal.lines)
-    assert first == "↻ receipts   comes back  order-1001-paid"
-    assert second == "✓ receipts   done  order-1001-paid  (received 2 times)"
+    assert first == "↻ work       comes back  order-1001-paid"
+    assert second == "✓ work       done  order-1001-paid  (received 2 times)"
 
 
 def test_message_that_cannot_be_read_is_told_by_its_id(terminal: Terminal) -> None:
@@ -110,7 +110,7 @@ def test_failed_call_shows_its_trace_once(terminal: Terminal) -> None:
         tell(invocation({"Records": [record(1)]}, error=error))
 
     assert terminal.text.count("Traceback") == 1
-    assert terminal.text.count("✗ ReceiptsFunction failed  ValueError: as asked") == 2
+    assert terminal.text.count("✗ WorkFunction failed  ValueError: as asked") == 2
 
 
 def test_request_is_told_with_its_answer(terminal: Terminal) -> None:

@@ -25,7 +25,7 @@ from handlers.shop.campaigns import (
 )
 from handlers.shop.ports import RecipientPage
 from tests.fakes import FakeStore
-from tests.unit.api.conftest import NOW, fields_of, gateway_event
+from tests.unit.gateway import NOW, fields_of, gateway_event
 
 AUDIENCE = Audience("alice", "spring")
 BODY = {"audience": "spring", "subject": "Spring, {name}", "text": "Dear {name},\ncome.\n"}

@@ -16,7 +16,8 @@ from handlers.shop.checkout import checkout
 from handlers.shop.ports import Charge, ChargePage, PastCharge
 from handlers.shop.reconcile import FIRST_LOOK_SECONDS, MARK, Reconciliation
 from tests.fakes import FakeStore, Faults, failing, losing_the_answer, meanwhile
-from tests.unit.api.conftest import CART, NOW, gateway_event, problem_of
+from tests.unit.api.conftest import CART
+from tests.unit.gateway import NOW, gateway_event, problem_of
 
 MINUTES_15 = 900.0
 OTHER_CART = {**CART, "lines": [{"sku": "zobo-tea", "quantity": 1}]}

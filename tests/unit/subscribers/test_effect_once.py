@@ -18,8 +18,8 @@ from handlers.postroom.storage import Item, Key, Put
 from handlers.shop.loyalty import points_key
 from handlers.shop.orders import ORDER_PAID, Order, OrderLine, OrderPaid, order_key
 from handlers.shop.warehouse import pick_key
-from tests.unit.api.conftest import NOW
 from tests.unit.aws import Invocation, make_tables, moto_session
+from tests.unit.gateway import NOW
 from tests.unit.providers.servers import MailSink, mail_sink
 
 EVENT = ORDER_PAID.new(

@@ -15,7 +15,7 @@ from handlers.shop.orders import order_key
 from handlers.shop.password_resets import RESET_REQUESTED, LinkMailer, ResetRequested, Tokens
 from handlers.shop.shipping import ORDER_SHIPPED, OrderShipped
 from infra.testkit.once import assert_effect_once
-from tests.fakes import FakeMailer
+from tests.shop_fakes import FakeMailer
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ADA = Customer("ada", "Ada", "ada@example.com")

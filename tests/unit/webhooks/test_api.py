@@ -14,7 +14,7 @@ from handlers.postroom.webhooks.api import MAX_WEBHOOKS, WebhooksApi
 from handlers.postroom.webhooks.registry import OVERLAP_SECONDS, registry_key, webhooks_in
 from handlers.postroom.webhooks.signing import secret_of
 from tests.fakes import FakeStore, losing_the_answer, meanwhile, sending_twice
-from tests.unit.api.conftest import NOW, gateway_event, problem_of
+from tests.unit.gateway import NOW, gateway_event, problem_of
 
 URL = "https://hooks.example.com/ada"
 
