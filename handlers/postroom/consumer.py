@@ -120,7 +120,7 @@ class _Batch(Generic[D]):
         Otherwise each retry of the head would hand its followers out once more, until their own receive
         counts send them to the dead-letter queue unrun.
         """
-        if ahead is DEAD:
+        if ahead == DEAD:
             return self.settlement.park(delivery)
         if ahead is not None:
             return self.settlement.give_back(delivery, Outcome("behind", ahead.visibility_seconds))

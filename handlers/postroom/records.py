@@ -1,7 +1,7 @@
 """One SQS message as Lambda hands it to a function."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 REPUBLISH = "republish"
@@ -74,6 +74,8 @@ class Outcome:
 
     name: str
     visibility_seconds: int | None = None
+    run_failed: bool = field(default=False, compare=False)
+    """Whether a run has failed for it just now; a dead job's message comes back a few times without any."""
 
 
 COMPLETED = Outcome("completed")

@@ -79,6 +79,8 @@ class Outbox(Store, Protocol):
 
     def outstanding(self, shard: str, before_ms: int, limit: int) -> list[Key]: ...
 
+    def oldest_outstanding(self, shard: str) -> int | None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Relay:

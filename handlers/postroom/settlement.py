@@ -114,13 +114,14 @@ class Settlement(Generic[D]):
             return self.settle(delivery.with_row(refused.old))
         except Exception as unwritable:  # noqa: BLE001 - an unrecorded failure is taken for a crash next time
             return self.unrecorded(delivery, unwritable)
-        return DEAD if dead else self._come_back(delivery, error)
+        outcome = DEAD if dead else self._come_back(delivery, error)
+        return replace(outcome, run_failed=True)
 
     def unrecorded(self, delivery: Delivery[D], error: Exception) -> Outcome:
         """Nothing could be written about this run: the record comes back, the job's row stays as it is."""
         fields = {**self.fields(delivery.record), "trace": trace(error)}
         logger.error("job.unrecorded", extra=fields)
-        return Outcome("retrying", self._backoff_seconds(delivery, error))
+        return Outcome("retrying", self._backoff_seconds(delivery, error), run_failed=True)
 
     def give_back(self, delivery: Delivery[D], outcome: Outcome = GIVEN_BACK) -> Outcome:
         """Return a record that has not run, and say so in its row: it has spent no attempt."""

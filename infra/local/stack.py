@@ -58,7 +58,8 @@ class Options:
     """How a stack is run.
 
     `overrides` replace variables of functions that declare them; `changes` replace properties of resources,
-    by logical id; `shortcut` answers the busiest calls without their way over the wire;
+    by logical id; `metrics` takes the functions' lines of metrics, which are not made without it;
+    `shortcut` answers the busiest calls without their way over the wire;
     `heartbeat` keeps messages from coming back while their function runs, which the Lambda service does not.
     """
 
@@ -67,6 +68,7 @@ class Options:
     overrides: Mapping[str, str] = field(default_factory=dict)
     observers: Sequence[Observer] = ()
     runner: RunnerFactory = in_process
+    metrics: Callable[[str], None] | None = None
     seed: int = 0
     shortcut: bool = False
     heartbeat: bool = False
@@ -205,7 +207,10 @@ class Stack:
         overrides = {
             name: value for name, value in self._options.overrides.items() if name in settings.environ
         }
-        changed = FunctionSettings(**{**vars(settings), "environ": {**settings.environ, **overrides}})
+        environ = {**settings.environ, **overrides}
+        if self._options.metrics is None:
+            environ.pop("METRICS_NAMESPACE", None)
+        changed = FunctionSettings(**{**vars(settings), "environ": environ})
         runner = self._options.runner(changed, lambda: self._surroundings(changed))
         return Function(changed, runner, self.now, self.observe, self.stopping)
 
@@ -217,6 +222,7 @@ class Stack:
             chance=self._random.random,
             new_id=lambda: f"{self._random.getrandbits(96):024x}",
             sleep=self.aws.region.clock.sleep,
+            emit=self._options.metrics or print,
         )
 
     def _sources(self) -> Sources:

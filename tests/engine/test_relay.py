@@ -104,7 +104,7 @@ def test_first_run_fails_and_marks_nothing_second_publishes_third_has_nothing_le
     assert relay_stream(records, relay, NOW.timestamp()) is None
     assert (topic.published, unpublished(world)) == (["thing-1002-done"], [])
 
-    assert Sweep(relay).run(NOW.timestamp() + 3_600) == 0
+    assert Sweep(relay).run(NOW.timestamp() + 3_600).rows == 0
     assert topic.published == ["thing-1002-done"]
 
 
@@ -159,7 +159,7 @@ def test_a_relay_back_from_an_outage_repeats_nothing_that_the_sweep_has_sent(
     world: World, relay: Relay, topic: ScriptedTopic
 ) -> None:
     records = born(world, *range(5), age_seconds=3_600)
-    assert Sweep(relay).run(NOW.timestamp()) == 5
+    assert Sweep(relay).run(NOW.timestamp()).rows == 5
     topic.published.clear()
 
     assert relay_stream(records, relay, NOW.timestamp()) is None
@@ -170,7 +170,7 @@ def test_a_relay_back_from_an_outage_repeats_nothing_that_the_sweep_has_sent(
 def test_the_sweep_leaves_young_rows_to_the_relay(world: World, relay: Relay, topic: ScriptedTopic) -> None:
     born(world, 1, age_seconds=59)
 
-    assert Sweep(relay).run(NOW.timestamp()) == 0
+    assert Sweep(relay).run(NOW.timestamp()).rows == 0
     assert topic.published == []
 
 
@@ -183,7 +183,7 @@ def test_a_crash_between_publish_and_mark_publishes_again_with_the_same_event_id
 
     records = born(world, 1)
     assert relay_stream(records, replace(relay, outbox=Unmarkable(world.deployment)), NOW.timestamp()) is None
-    assert Sweep(relay).run(NOW.timestamp() + 61) == 1
+    assert Sweep(relay).run(NOW.timestamp() + 61).rows == 1
 
     assert topic.published == ["thing-1-done", "thing-1-done"]  # STREAM-5
     assert len(set(topic.publications)) == 2

@@ -68,7 +68,7 @@ def sweep_marking_first(_world: World) -> Entry:
             deployment.sleep,
             deployment.chance,
         )
-        return lambda _event, _context: {"swept": Sweep(relay).run(deployment.clock())}
+        return lambda _event, _context: {"swept": Sweep(relay).run(deployment.clock()).rows}
 
     return Entry(build)
 

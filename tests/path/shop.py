@@ -109,6 +109,7 @@ class Shop(Facts):
         self.cards = GuardedCards(StubCards(self.gateway), self.aws)
         self.listener = Listener(lambda: self.t)
         self.invocations: list[Invocation] = []
+        self.metric_lines: list[str] = []
         self._expected: set[str] = set()
         self._clients: dict[str, Any] = {}
         self._entries = {
@@ -126,7 +127,11 @@ class Shop(Facts):
         }
         template, values = _expanded()
         options = Options(
-            parameters=PARAMETERS, runner=self._runner, observers=[self._observe], heartbeat=heartbeat
+            parameters=PARAMETERS,
+            runner=self._runner,
+            observers=[self._observe],
+            metrics=self.metric_lines.append,
+            heartbeat=heartbeat,
         )
         self.stack = JudgedStack(_changed(template, changes or {}), values, self.aws, options)
         tables = {"SHOP_TABLE": self.stack.ref("ShopTable"), "JOBS_TABLE": self.stack.ref("JobsTable")}

@@ -155,11 +155,11 @@ def test_a_status_request_is_one_read_and_never_a_write(shop: Shop) -> None:
     assert units(calls)[0] == 0.0
 
 
-def test_a_sweep_that_finds_nothing_is_one_query_a_shard_and_never_a_write(shop: Shop) -> None:
+def test_a_sweep_that_finds_nothing_asks_each_shard_and_the_refused_and_never_writes(shop: Shop) -> None:
     with shop.aws.metered() as calls:
         shop.stack.functions["SweepFunction"].invoke({})
 
-    assert operations(calls) == {"Query": 8}
+    assert operations(calls) == {"Query": 9}
     assert units(calls)[0] == 0.0
 
 

@@ -36,6 +36,8 @@ class Deployment:
     chance: Callable[[], float] = random.random
     new_id: Callable[[], str] = field(default=lambda: secrets.token_hex(12))
     sleep: Callable[[float], None] = time.sleep
+    emit: Callable[[str], None] = print
+    """Writes a line of metrics: to stdout, which Lambda puts into the function's log group."""
     call_attempts: int = CALL_ATTEMPTS
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     _making: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)

@@ -6,10 +6,11 @@ from typing import Any, overload
 from ..consumer import Consumer
 from ..events import D
 from ..jobs import Call, CallJob, CommitJob, P, Result
-from ..records import Outcome, Record
+from ..records import COMPLETED, DEAD, EXPIRED, Outcome, Record
 from ..settlement import Surroundings
 from .deployment import Deployment
 from .entry import Entry, LambdaContext, LambdaHandler
+from .metrics import Measured, Metric, measured
 from .queue import SqsQueue, Visibility
 from .tables import DynamoStore
 
@@ -46,13 +47,31 @@ def queue_handler(
 
         def handle(event: Any, context: LambdaContext) -> Any:
             records = [Record.from_lambda(raw) for raw in event["Records"]]
-            outcomes = consumer.handle(records, context.get_remaining_time_in_millis)
+            with measured(deployment, job_type.subscriber) as values:
+                outcomes = consumer.handle(records, context.get_remaining_time_in_millis)
+                _measure(values, records, outcomes, deployment.clock())
             queue.change_visibility(_changes(records, outcomes))
             return batch_response(records, outcomes)
 
         return handle
 
     return QueueEntry(job_type, build)
+
+
+def _measure(
+    values: Measured, records: Sequence[Record], outcomes: Mapping[str, Outcome], now: float
+) -> None:
+    for record in records:
+        outcome = outcomes[record.message_id]
+        if outcome.run_failed:
+            values.add(Metric.ATTEMPTS_FAILED)
+        if outcome == COMPLETED:
+            values.add(Metric.JOBS_COMPLETED)
+            values.add(Metric.JOB_SECONDS, max(0.0, now - record.sent_at))
+        elif outcome == EXPIRED:
+            values.add(Metric.JOBS_EXPIRED)
+        elif outcome == DEAD and outcome.run_failed:
+            values.add(Metric.JOBS_DEAD)
 
 
 def batch_response(records: Sequence[Record], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:

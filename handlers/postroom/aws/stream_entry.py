@@ -1,6 +1,6 @@
 """The relay's Lambda handlers: from the table's stream, and by schedule."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..relay import OutboxRow, Relay, StreamRecord, relay_stream
@@ -8,6 +8,7 @@ from ..storage import Key
 from ..sweep import Sweep
 from .deployment import Deployment
 from .entry import Entry, LambdaContext, LambdaHandler
+from .metrics import Measured, Metric, measured
 from .tables import DynamoStore
 from .topic import SnsTopic
 
@@ -20,7 +21,9 @@ def relay_handler() -> Entry:
 
         def handle(event: Any, _context: LambdaContext) -> Any:
             records = [record for raw in event["Records"] if (record := stream_record(raw))]
-            rewind_to = relay_stream(records, relay, deployment.clock())
+            with measured(deployment) as values:
+                rewind_to = relay_stream(records, relay, deployment.clock())
+                _measure(values, records, rewind_to, deployment.clock())
             failures = [] if rewind_to is None else [{"itemIdentifier": rewind_to}]
             return {"batchItemFailures": failures}
 
@@ -34,9 +37,27 @@ def sweep_handler() -> Entry:
 
     def build(deployment: Deployment) -> LambdaHandler:
         sweep = Sweep(_relay(deployment))
-        return lambda _event, _context: {"swept": sweep.run(deployment.clock())}
+
+        def handle(_event: Any, _context: LambdaContext) -> Any:
+            now = deployment.clock()
+            with measured(deployment) as values:
+                swept = sweep.run(now)
+                values.add(Metric.OUTBOX_LAG_SECONDS, swept.oldest_seconds)
+                values.add(Metric.OUTBOX_REFUSED_SECONDS, sweep.refused_seconds(now))
+            return {"swept": swept.rows}
+
+        return handle
 
     return Entry(build)
+
+
+def _measure(values: Measured, records: Sequence[StreamRecord], rewind_to: str | None, now: float) -> None:
+    if rewind_to is not None:
+        values.add(Metric.RELAY_REWINDS)
+    for record in records:
+        if record.sequence_number == rewind_to:
+            break
+        values.add(Metric.RELAY_SECONDS, max(0.0, now - record.born_at))
 
 
 def stream_record(raw: Mapping[str, Any]) -> StreamRecord | None:
