@@ -12,6 +12,8 @@ AWS_CLI_VERSION := 1.46.3
 MINISTACK_VERSION := 1.5.33
 RUNTIME_CLIENT_VERSION := 4.2.2
 SCHEMATHESIS_VERSION := 4.32.5
+CHECKOV_VERSION := 3.3.30
+CFRIPPER_VERSION := 1.22.1
 export SAM_CLI_TELEMETRY := 0
 
 help: ## List what make can do
@@ -44,13 +46,14 @@ blast: .venv/local ## Send a campaign to 50,000 with orders among it, and print 
 bill: .venv/local ## Print what an order costs: AWS calls and write units, step by step
 	@$(BIN)/python -m infra.local.shows bill
 
-check: .venv/dev ## Check style, types, imports, template, requirements
+check: .venv/dev .venv-scan/$(CHECKOV_VERSION)-$(CFRIPPER_VERSION) ## Check style, types, imports, the template and its checks
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/cfn-lint template.yaml
 	@$(BIN)/python -m infra.checks
+	@$(BIN)/python -m infra.checks.thorough .venv-scan/bin
 
 format: .venv/dev ## Put the code in its usual form
 	@$(BIN)/ruff check --fix-only --quiet
@@ -83,7 +86,7 @@ conformance: .venv/dev .venv-ministack/$(MINISTACK_VERSION) ## Hold the model of
 	@POSTROOM_MINISTACK=.venv-ministack/bin/ministack $(BIN)/pytest --quiet tests/contract -k ministack
 
 clean: ## Remove what make has made
-	rm -rf .venv .venv-aws .venv-fuzz .venv-ministack .venv-rie .venv-sam .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf .venv .venv-aws .venv-fuzz .venv-ministack .venv-rie .venv-sam .venv-scan .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
 
 .venv/bin/python:
 	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found. \
@@ -139,4 +142,13 @@ clean: ## Remove what make has made
 	@echo "Installing schemathesis ..."
 	@$(PYTHON) -m venv .venv-fuzz
 	@.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check schemathesis==$(SCHEMATHESIS_VERSION)
+	@touch $@
+
+# In a venv of its own, too: checkov pins boto3.
+.venv-scan/$(CHECKOV_VERSION)-$(CFRIPPER_VERSION):
+	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found))
+	@echo "Installing checkov and cfripper (a minute or two) ..."
+	@$(PYTHON) -m venv .venv-scan
+	@.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check \
+		checkov==$(CHECKOV_VERSION) cfripper==$(CFRIPPER_VERSION)
 	@touch $@

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,23 +33,23 @@ class Report:
     problem: str
 
 
-def scan(scanners: Path, files: Sequence[Path]) -> list[Report]:
-    """Run every scanner; checkov and cfripper are looked for in the folder `scanners`.
+def scan(scanners: Path, files: Mapping[str, Sequence[Path]]) -> list[Report]:
+    """Run each of the tools named in `files` on its own ones; `scanners` is where checkov and cfripper are.
 
     Raises `ScannerFailed`.
     """
-    runs: Sequence[Callable[[], Iterator[Report]]] = (
-        lambda: _cfn_lint(files),
-        lambda: _checkov(scanners / CHECKOV, files),
-        lambda: _cfripper(scanners / CFRIPPER, files),
-    )
+    runs: Mapping[str, Callable[[Sequence[Path]], Iterator[Report]]] = {
+        CFN_LINT: partial(_cfn_lint, Path(sys.executable).with_name(CFN_LINT)),
+        CHECKOV: partial(_checkov, scanners / CHECKOV),
+        CFRIPPER: partial(_cfripper, scanners / CFRIPPER),
+    }
     with ThreadPoolExecutor() as pool:
-        return [report for reports in pool.map(lambda run: list(run()), runs) for report in reports]
+        found = pool.map(lambda tool: list(runs[tool](files[tool])), files)
+        return [report for reports in found for report in reports]
 
 
-def _cfn_lint(files: Sequence[Path]) -> Iterator[Report]:
+def _cfn_lint(program: Path, files: Sequence[Path]) -> Iterator[Report]:
     """Its exit code is a bit mask of what it found: github.com/aws-cloudformation/cfn-lint, "Exit codes"."""
-    program = Path(sys.executable).with_name(CFN_LINT)
     output = _run([program, "--include-checks", "I", "--format", "json", "--", *files], range(16))
     for found in json.loads(output):
         path = found["Location"]["Path"] or ["", ""]

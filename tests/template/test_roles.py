@@ -4,6 +4,8 @@ import pytest
 
 from infra.checks.day import used
 from infra.checks.grants import Grant, differences
+from infra.checks.mutants import grants
+from infra.checks.mutants.hunt import missed_by_grants
 from infra.checks.template import Template
 from tests.template.conftest import ROOT
 
@@ -24,3 +26,7 @@ def test_every_function_is_made_use_of(shipped: Template, use: dict[str, set[Gra
     assert {function for function, asked in use.items() if asked} == {
         function for function, _ in shipped.functions()
     }
+
+
+def test_role_that_grants_more_or_less_is_caught(shipped: Template, use: dict[str, set[Grant]]) -> None:
+    assert list(missed_by_grants(shipped, use, grants.MUTANTS)) == []

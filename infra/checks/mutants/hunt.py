@@ -1,0 +1,73 @@
+"""Whether each weakened template is caught, by the kind of check that has to."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from infra.checks.grants import Grant, differences
+from infra.checks.mutants.changes import Mutant, weakened
+from infra.checks.rules import findings
+from infra.checks.scanners import TOOLS, Report
+from infra.checks.template import Template, references
+
+Document = Mapping[str, Any]
+SHIPPED = "template.json"
+
+
+def missed_by_rules(template: Template, mutants: Sequence[Mutant]) -> Iterator[Mutant]:
+    for mutant in mutants:
+        broken = {rule for rule, _ in findings(weakened(template, mutant.change))}
+        if mutant.rule not in broken:
+            yield mutant
+
+
+def missed_by_grants(
+    template: Template, used: Mapping[str, set[Grant]], mutants: Sequence[Mutant]
+) -> Iterator[Mutant]:
+    for mutant in mutants:
+        if not any(differences(weakened(template, mutant.change), used).values()):
+            yield mutant
+
+
+def missed_by_scanners(reports: Sequence[Report], mutants: Sequence[Mutant]) -> Iterator[Mutant]:
+    """`reports` are what is not skipped of the scan of what `write` wrote."""
+    caught = {(report.file.stem, f"{report.tool} {report.rule}") for report in reports}
+    for mutant in mutants:
+        if (mutant.name, mutant.rule) not in caught:
+            yield mutant
+
+
+def write(document: Document, mutants: Sequence[Mutant], folder: Path) -> dict[str, list[Path]]:
+    """Write the template and, for the tool that has to catch it, each weakened one.
+
+    These are cut down to what the change touches and all that this refers to: the scanners judge resource by
+    resource, and twenty whole templates would take them minutes.
+    """
+    shipped = _write(folder / SHIPPED, document)
+    files = {tool: [shipped] for tool in TOOLS}
+    for mutant in mutants:
+        tool, _, _ = mutant.rule.partition(" ")
+        files[tool].append(_write(folder / f"{mutant.name}.json", _touched(document, mutant)))
+    return files
+
+
+def _write(path: Path, document: Document) -> Path:
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    return path
+
+
+def _touched(document: Document, mutant: Mutant) -> Document:
+    before = document["Resources"]
+    after = copy.deepcopy(before)
+    mutant.change(after)
+    wanted = {name for name, resource in after.items() if resource != before.get(name)}
+    reached: set[str] = set()
+    while wanted:
+        reached |= wanted
+        wanted = {each for name in wanted for each in references(after[name])} & after.keys() - reached
+    resources = {name: resource for name, resource in after.items() if name in reached}
+    return {**document, "Resources": resources, "Outputs": {}}
