@@ -36,9 +36,9 @@ def dead_letters_outlive_their_source(template: Template) -> Iterator[Finding]:
 
 
 def undelivered_is_kept_fourteen_days(template: Template) -> Iterator[Finding]:
-    """What a subscription or a stream gave up on waits there for a person, too:
+    """What a subscription, a stream or a schedule gave up on waits there for a person, too:
     docs.aws.amazon.com/sns/latest/dg/sns-dead-letter-queues.html"""
-    for queue in _last_resorts(template):
+    for queue in last_resorts(template):
         if retention_seconds(template.properties(queue)) < LONGEST_RETENTION_SECONDS:
             yield Finding(queue, "keeps what could not be delivered for less than 14 days")
 
@@ -61,15 +61,18 @@ def retention_seconds(queue: Properties) -> int:
     return int(queue.get("MessageRetentionPeriod", DEFAULT_RETENTION_SECONDS))
 
 
-def _last_resorts(template: Template) -> set[str]:
-    queues = {
-        target(subscription.get("RedrivePolicy", {}).get("deadLetterTargetArn"))
-        for _, subscription in template.subscriptions()
-    } | {
-        target(mapping.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination"))
-        for _, mapping in template.mappings()
-    }
-    return {queue for queue in queues if queue}
+def last_resorts(template: Template) -> set[str]:
+    """The queues of what a subscription, a mapping or a schedule gave up on."""
+    return {queue for queue in map(target, _destinations(template)) if queue}
+
+
+def _destinations(template: Template) -> Iterator[Any]:
+    for _, subscription in template.subscriptions():
+        yield subscription.get("RedrivePolicy", {}).get("deadLetterTargetArn")
+    for _, mapping in template.mappings():
+        yield mapping.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
+    for _, schedule in template.of_type("AWS::Scheduler::Schedule"):
+        yield schedule["Target"].get("DeadLetterConfig", {}).get("Arn")
 
 
 def _queue_named(template: Template, arn: Any) -> str | None:

@@ -50,6 +50,15 @@ def api_logs_its_requests(template: Template) -> Iterator[Finding]:
             yield Finding(name, "lacks AccessLogSettings with the request's id")
 
 
+def cors_is_for_one_origin(template: Template) -> Iterator[Finding]:
+    """With a wildcard the pages of any site may call, with whatever token they have got hold of:
+    docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html"""
+    for name, api in template.of_type("AWS::ApiGatewayV2::Api"):
+        origins = api.get("Body", {}).get("x-amazon-apigateway-cors", {}).get("allowOrigins", [])
+        if len(origins) > 1 or any("*" in text(origin) for origin in origins):
+            yield Finding(name, f"may be called by the pages of {', '.join(map(text, origins))}")
+
+
 def schedule_names_its_zone(template: Template) -> Iterator[Finding]:
     """A schedule without one drifts by an hour twice a year:
     docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html"""
@@ -89,6 +98,7 @@ RULES = (
     route_needs_a_caller,
     api_is_throttled,
     api_logs_its_requests,
+    cors_is_for_one_origin,
     schedule_names_its_zone,
     webhooks_go_to_the_public_only,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from infra.checks import (
+    alarms,
     logs,
     mappings,
     naming,
@@ -32,6 +33,7 @@ RULES: tuple[Rule, ...] = (
     *storage.RULES,
     *logs.RULES,
     *naming.RULES,
+    *alarms.RULES,
 )
 
 

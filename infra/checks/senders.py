@@ -8,6 +8,13 @@ from typing import Any
 
 from infra.checks.template import Finding, Properties, Template, as_list, target, text
 
+POLICIES = {
+    "AWS::SQS::Queue": ("AWS::SQS::QueuePolicy", "Queues"),
+    "AWS::SNS::Topic": ("AWS::SNS::TopicPolicy", "Topics"),
+    "AWS::S3::Bucket": ("AWS::S3::BucketPolicy", "Bucket"),
+}
+"""By the kind of what is protected: its policy, and the property that attaches it."""
+
 
 def queue_has_one_policy(template: Template) -> Iterator[Finding]:
     """A queue holds one policy document: a second resource silently overwrites the first:
@@ -62,6 +69,22 @@ def queue_is_encrypted(template: Template) -> Iterator[Finding]:
             yield Finding(name, "says neither SqsManagedSseEnabled: true nor KmsMasterKeyId")
 
 
+def nothing_is_reached_without_tls(template: Template) -> Iterator[Finding]:
+    """By default SQS, SNS and S3 answer over plain HTTP, too:
+    docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-security-best-practices.html"""
+    for kind, (policy_kind, attached_to) in POLICIES.items():
+        closed = {
+            target(resource)
+            for _, policy in template.of_type(policy_kind)
+            for resource in as_list(policy[attached_to])
+            for statement in as_list(policy["PolicyDocument"]["Statement"])
+            if _refuses_plain_http(statement, resource)
+        }
+        for name, _ in template.of_type(kind):
+            if name not in closed:
+                yield Finding(name, "has no policy that denies all to who comes without TLS")
+
+
 def _written_by(subscription: Properties) -> Iterator[str | None]:
     yield target(subscription["Endpoint"])
     if policy := subscription.get("RedrivePolicy"):
@@ -73,6 +96,14 @@ def _policies(template: Template) -> Iterator[tuple[str, str | None, Mapping[str
         for name, policy in template.of_type(kind):
             for queue in as_list(policy.get("Queues", policy.get("Queue"))):
                 yield name, target(queue), policy["PolicyDocument"]
+
+
+def _refuses_plain_http(statement: Mapping[str, Any], resource: Any) -> bool:
+    covers = target(resource) in set(map(target, as_list(statement.get("Resource"))))
+    everybody = (statement["Effect"], statement.get("Principal")) == ("Deny", "*")
+    everything = str(as_list(statement["Action"])[0]).endswith((":*", "sns:Publish"))
+    plain = statement.get("Condition") == {"Bool": {"aws:SecureTransport": False}}
+    return covers and everybody and everything and plain
 
 
 def _from_a_topic(template: Template, statement: Mapping[str, Any]) -> bool:
@@ -105,4 +136,5 @@ RULES = (
     subscribed_queue_takes_from_its_topic,
     encryption_lets_the_topic_write,
     queue_is_encrypted,
+    nothing_is_reached_without_tls,
 )

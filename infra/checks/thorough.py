@@ -13,14 +13,14 @@ from tempfile import TemporaryDirectory
 
 from infra.checks.day import used
 from infra.checks.grants import Grant, differences
-from infra.checks.mutants import defences, grants, hunt, scanned, weakenings
+from infra.checks.mutants import defences, grants, hunt, scanned, watched, weakenings
 from infra.checks.mutants.changes import Mutant
 from infra.checks.scanners import TOOLS, Report, scan
 from infra.checks.skips import needless, skips, unskipped
 from infra.checks.template import SHIPPED, Template
 from infra.expand import expand
 
-OF_RULES = (*weakenings.MUTANTS, *defences.MUTANTS)
+OF_RULES = (*weakenings.MUTANTS, *defences.MUTANTS, *watched.MUTANTS)
 
 
 @dataclass(frozen=True, slots=True)

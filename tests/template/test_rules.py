@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from infra.checks.mutants import defences, weakenings
+from infra.checks.mutants import defences, watched, weakenings
 from infra.checks.mutants.changes import Mutant, Resources, add, put, weakened
 from infra.checks.rules import RULES, Rule, findings
 from infra.checks.template import Template
 from infra.expand import parse, transform
 from tests.template.conftest import ROOT
 
-MUTANTS = [*weakenings.MUTANTS, *defences.MUTANTS]
+MUTANTS = [*weakenings.MUTANTS, *defences.MUTANTS, *watched.MUTANTS]
 OF_CODE = {"attributes_fit_raw_delivery"}
 """Rules that only a change of the code can break."""
 

@@ -21,6 +21,13 @@ def without(resource: str, attribute: str) -> Change:
     return change
 
 
+def without_resource(resource: str) -> Change:
+    def change(resources: Resources) -> None:
+        del resources[resource]
+
+    return change
+
+
 def own_key_without_rights(resources: Resources) -> None:
     """SNS may use the key, and the consumer's role may not."""
     allowed: dict[str, Any] = {
