@@ -24,8 +24,10 @@ class Skip:
     reason: str
 
     def covers(self, report: Report) -> bool:
-        same_rule = (self.tool, self.rule) == (report.tool, report.rule)
-        return same_rule and any(fnmatchcase(report.resource, each) for each in self.resources.split())
+        return (self.tool, self.rule) == (report.tool, report.rule) and self.is_for(report.resource)
+
+    def is_for(self, name: str) -> bool:
+        return any(fnmatchcase(name, each) for each in self.resources.split())
 
 
 def skips() -> list[Skip]:
@@ -36,6 +38,7 @@ def unskipped(reports: Iterable[Report], skips: Sequence[Skip]) -> list[Report]:
     return [report for report in reports if not any(skip.covers(report) for skip in skips)]
 
 
-def needless(reports: Sequence[Report], skips: Sequence[Skip]) -> list[Skip]:
-    """Skips that nothing has need of: what they excused is mended, or was never there."""
-    return [skip for skip in skips if not any(map(skip.covers, reports))]
+def needless(reports: Sequence[Report], skips: Sequence[Skip], names: Iterable[str]) -> list[Skip]:
+    """Skips for what is in the template (`names`) and has no need of them: what they excused is mended."""
+    present = [skip for skip in skips if any(map(skip.is_for, names))]
+    return [skip for skip in present if not any(map(skip.covers, reports))]

@@ -3,83 +3,106 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from infra.checks.day import used
+from infra import checks
 from infra.checks.grants import Grant, differences
-from infra.checks.mutants import defences, grants, hunt, scanned, watched, weakenings
+from infra.checks.mutants import hunt
 from infra.checks.mutants.changes import Mutant
+from infra.checks.mutants.known import Known, known
 from infra.checks.scanners import TOOLS, Report, scan
 from infra.checks.skips import needless, skips, unskipped
 from infra.checks.template import SHIPPED, Template
 from infra.expand import expand
 
-OF_RULES = (*weakenings.MUTANTS, *defences.MUTANTS, *watched.MUTANTS)
+DAY = f"{checks.__name__}.day"
+"""The module with the day on which every function makes every call. It knows the business, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The template, what its functions asked for on a day, and what was found in it and its mutants."""
+    """What was found in the template and its mutants, and what its functions asked for, if that was seen."""
 
     template: Template
-    used: dict[str, set[Grant]]
+    names: Sequence[str]
     reports: Sequence[Report]
+    used: Mapping[str, set[Grant]] | None
 
     @classmethod
-    def of(cls, path: Path, scanners: Path) -> Seen:
+    def of(cls, path: Path, scanners: Path, mutants: Sequence[Mutant]) -> Seen:
         """Scan while the day is lived through: each takes a core."""
         document = expand(path)
         template = Template.of(document)
+        names = [*template.resources, *(f"Parameters/{name}" for name in document["Parameters"])]
         with TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
-            files = hunt.write(document, scanned.MUTANTS, Path(folder).resolve())
+            files = hunt.write(document, mutants, Path(folder).resolve())
             reports: Future[list[Report]] = pool.submit(scan, scanners, files)
-            return cls(template, used(path, template), reports.result())
+            used = _used(path, template)
+            return cls(template, names, reports.result(), used)
 
-    def scanners_say(self) -> Iterator[str]:
-        """What they find in the template itself, and which skip is not needed."""
-        shipped = [report for report in self.reports if report.file.name == hunt.SHIPPED]
-        for report in unskipped(shipped, skips()):
-            yield f"{report.resource}: {report.problem} [{report.tool} {report.rule}]"
-        for skip in needless(shipped, skips()):
-            yield f"skips.yaml: nothing has need of {skip.tool} {skip.rule} on {skip.resources}"
-
-    def missed(self) -> list[Mutant]:
+    def missed(self, mutants: Known) -> list[Mutant]:
         """The weakened templates that no check has caught."""
+        used = self.used or {}
         return [
-            *hunt.missed_by_rules(self.template, OF_RULES),
-            *hunt.missed_by_grants(self.template, self.used, grants.MUTANTS),
-            *hunt.missed_by_scanners(unskipped(self.reports, skips()), scanned.MUTANTS),
+            *hunt.missed_by_rules(self.template, mutants.of_rules),
+            *hunt.missed_by_grants(self.template, used, mutants.of_grants),
+            *hunt.missed_by_scanners(unskipped(self.reports, skips()), mutants.of_scanners),
         ]
 
 
-def problems(seen: Seen) -> Iterator[str]:
+def problems(seen: Seen, mutants: Known) -> Iterator[str]:
     """Tell how each of the three went; what is yielded is wrong."""
-    found = list(seen.scanners_say())
-    yield from found
-    if not found:
-        print(f"{', '.join(TOOLS)}: nothing but {len(skips())} skips, each with its reason in skips.yaml")
+    yield from _of_scanners(seen)
+    yield from _of_roles(seen)
+    yield from _of_mutants(seen, mutants)
 
+
+def _of_scanners(seen: Seen) -> Iterator[str]:
+    shipped = [report for report in seen.reports if report.file.name == hunt.SHIPPED]
+    found = unskipped(shipped, skips())
+    yield from (f"{each.resource}: {each.problem} [{each.tool} {each.rule}]" for each in found)
+    for skip in needless(shipped, skips(), seen.names):
+        yield f"skips.yaml: nothing has need of {skip.tool} {skip.rule} on {skip.resources}"
+    print(f"{', '.join(TOOLS)}: {len(found)} findings, and {len(skips())} skips with their reasons")
+
+
+def _of_roles(seen: Seen) -> Iterator[str]:
+    if seen.used is None:
+        print(f"roles granted = used: not compared, for there is no {DAY}")
+        return
     roles = differences(seen.template, seen.used)
     yield from (f"{function}: its role {each}" for function, wrong in roles.items() for each in wrong)
     print(f"roles granted = used {sum(not wrong for wrong in roles.values())}/{len(roles)}")
 
-    mutants = len(OF_RULES) + len(grants.MUTANTS) + len(scanned.MUTANTS)
-    missed = seen.missed()
+
+def _of_mutants(seen: Seen, mutants: Known) -> Iterator[str]:
+    missed = seen.missed(mutants)
     yield from (f"{mutant.name}: {mutant.rule} did not catch it" for mutant in missed)
-    print(f"mutants caught {mutants - len(missed)}/{mutants}")
+    print(f"mutants caught {len(mutants) - len(missed)}/{len(mutants)}")
+
+
+def _used(path: Path, template: Template) -> Mapping[str, set[Grant]] | None:
+    if importlib.util.find_spec(DAY) is None:
+        return None
+    used: Mapping[str, set[Grant]] = importlib.import_module(DAY).used(path, template)
+    return used
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m infra.checks.thorough", description=__doc__)
     parser.add_argument("scanners", type=Path, help="folder of the programs checkov and cfripper")
     logging.disable()  # of the day, on which a lot goes wrong
-    wrong = list(problems(Seen.of(SHIPPED, parser.parse_args().scanners)))
+    mutants = known()
+    seen = Seen.of(SHIPPED, parser.parse_args().scanners, mutants.of_scanners)
+    wrong = list(problems(seen, mutants))
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

@@ -110,7 +110,11 @@ def test_what_cfn_lint_informs_of_is_reported(tmp_path: Path) -> None:
 )
 def test_skip_is_for_one_rule_of_one_tool_on_named_resources(skip: Skip, covers: bool) -> None:
     assert unskipped([FOUND], [skip]) == ([] if covers else [FOUND])
-    assert needless([FOUND], [skip]) == ([] if covers else [skip])
+    assert needless([FOUND], [skip], ["OtherQueue", "Topic"]) == ([] if covers else [skip])
+
+
+def test_skip_for_what_the_template_lacks_is_not_called_needless() -> None:
+    assert needless([], [Skip(CHECKOV, "CKV_1", "*Queue", "why")], ["Topic"]) == []
 
 
 def test_every_skip_gives_its_reason() -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 from infra.checks.template import Template
 
+GRANTED_IS_USED = "granted = used"
+"""In place of a rule: the comparison of a role with what its function was seen to use."""
 Resources = dict[str, Any]
 Change = Callable[[Resources], None]
 

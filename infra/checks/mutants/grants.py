@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from infra.checks.mutants.changes import Change, Mutant, Resources
-
-GRANTED_IS_USED = "granted = used"
+from infra.checks.mutants.changes import GRANTED_IS_USED, Change, Mutant, Resources
 
 JOBS_TABLE = {"Fn::GetAtt": ["JobsTable", "Arn"]}
 WAREHOUSE_QUEUE = {"Fn::GetAtt": ["WarehouseQueue", "Arn"]}
