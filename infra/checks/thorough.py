@@ -24,7 +24,7 @@ from infra.checks.template import SHIPPED, Template
 from infra.expand import expand
 
 DAY = f"{checks.__name__}.day"
-"""The module with the day on which every function makes every call. It knows the business, if there is one."""
+"""The module with the day on which every function makes every call: it knows the business, if any."""
 
 
 @dataclass(frozen=True, slots=True)
