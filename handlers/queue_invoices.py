@@ -17,7 +17,7 @@ from .shop.orders import ORDER_PAID, Order, OrderPaid, order_key
     needs_ms=12_000,
 )
 def store_invoice(job: Job[OrderPaid]) -> Call[Files]:
-    order = Order.from_item(job.require("order"))
+    order = Order.from_item(job.require("order")).of_a_person
     pdf = invoice_pdf(order)
     return Call(lambda files: {"location": files.put(invoice_name(order), pdf, CONTENT_TYPE)})
 

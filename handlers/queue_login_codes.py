@@ -6,6 +6,7 @@ from .postroom.jobs import Call, Job, call_job
 from .postroom.retries import RetryPolicy
 from .providers import mail_smtp
 from .shop.login_codes import LOGIN_REQUESTED, VALID_SECONDS, CodeMailer, Codes, LoginRequested, login_key
+from .shop.persons import of_a_person
 
 
 @call_job(
@@ -16,7 +17,7 @@ from .shop.login_codes import LOGIN_REQUESTED, VALID_SECONDS, CodeMailer, Codes,
     load=lambda event: {"login": login_key(event.data.login_id)},
 )
 def send_code(job: Job[LoginRequested]) -> Call[CodeMailer]:
-    login_id, email = job.data.login_id, job.require("login")["email"]
+    login_id, email = job.data.login_id, of_a_person(job.require("login"))["email"]
     asked_at, key = job.event.time, job.idempotency_key
     return Call(lambda codes: {"messageId": codes.send(login_id, email, asked_at, key=key)})
 

@@ -17,7 +17,7 @@ from .shop.receipts import receipt_for
     load=lambda event: {"order": order_key(event.data.order_id)},
 )
 def send_receipt(job: Job[OrderPaid]) -> Call[Mailer]:
-    receipt = receipt_for(Order.from_item(job.require("order")))
+    receipt = receipt_for(Order.from_item(job.require("order")).of_a_person)
     return Call(lambda mailer: {"messageId": mailer.send(receipt, key=job.idempotency_key)})
 
 

@@ -5,6 +5,7 @@ from .postroom.jobs import Call, InDoubt, Job, call_job
 from .postroom.retries import RetryPolicy
 from .providers import sms_sns
 from .shop.orders import order_key
+from .shop.persons import of_a_person
 from .shop.ports import Phones
 from .shop.shipping import ORDER_SHIPPED, OrderShipped, text_for
 
@@ -18,7 +19,7 @@ from .shop.shipping import ORDER_SHIPPED, OrderShipped, text_for
     claim=InDoubt.RETRY,
 )
 def send_text(job: Job[OrderShipped]) -> Call[Phones]:
-    order = job.require("order")
+    order = of_a_person(job.require("order"))
     return Call(lambda phones: {"messageId": phones.text(order["phone"], text_for(order))})
 
 

@@ -65,7 +65,10 @@ class ProviderError(PostroomError):
 
 
 class Withdrawn(PostroomError):
-    """Whoever asked for this work has taken it back: the job ends as cancelled, without effect."""
+    """Whoever asked for this work has taken it back: the job ends as cancelled, without effect.
+
+    Its message is for people: the job's owner is shown it.
+    """
 
 
 class AlreadyDone(PostroomError):

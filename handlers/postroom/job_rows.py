@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from .deliveries import OPEN_STATES, Delivery
-from .errors import ProviderError
+from .errors import ProviderError, Withdrawn
 from .jobs import RETENTION_SECONDS, Result
 from .redaction import redact
 from .storage import Absent, AllOf, AnyOf, Compare, Condition, Item, Key, OneOf, Update
@@ -50,11 +50,12 @@ def expired(delivery: Delivery[Any], now: float) -> Update:
     )
 
 
-def withdrawn(delivery: Delivery[Any], now: float) -> Update:
-    """End a job whose work was taken back, as its own delivery has found out."""
+def withdrawn(delivery: Delivery[Any], reason: Withdrawn, now: float) -> Update:
+    """End a job whose work was taken back, as its own delivery has found out; the row says why."""
+    why = redact(str(reason))[:_MESSAGE_CHARACTERS]
     return Update(
         delivery.row_key,
-        set={**_identity(delivery), **_ended("cancelled", now)},
+        set={**_identity(delivery), **_ended("cancelled", now), "why": why},
         remove=_WHILE_OPEN,
         condition=UNSETTLED,
     )

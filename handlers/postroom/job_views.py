@@ -31,8 +31,8 @@ class FailureDocument(TypedDict):
 
 
 class JobDocument(TypedDict):
-    """One subscriber's work on one event. `result` is there once it is completed; `error` says why it is late
-    or dead, `failures` when and why each run failed."""
+    """One subscriber's work on one event. `result` is there once it is completed; `error` says why it is
+    late, dead or taken back, `failures` when and why each run failed."""
 
     id: str
     state: State
@@ -87,6 +87,9 @@ def view_of(job_id: str, row: Item | None, marker: Item | None) -> JobView:
         case "dead":
             attempts = _attempts(row, at_least=1)
             return JobView(job_id, "dead", attempts, error=_why_dead(row), failures=_failures(row))
+        case "cancelled" if "why" in row:
+            why = f"It was taken back: {row['why']}."
+            return JobView(job_id, CANCELLED, _attempts(row), error=why, failures=_failures(row))
         case state:
             return JobView(job_id, state, _attempts(row))
 

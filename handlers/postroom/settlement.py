@@ -78,8 +78,8 @@ class Settlement(Generic[D]):
         """Run the author's function, down to the writes that are left to make; its failure is an outcome."""
         try:
             return self._writes(delivery, self._run(delivery))
-        except Withdrawn:
-            return self._withdrawn(delivery)
+        except Withdrawn as reason:
+            return self._withdrawn(delivery, reason)
         except Exception as error:  # noqa: BLE001 - the author's function or the provider may raise anything
             return self.fail(delivery, error)
 
@@ -268,9 +268,9 @@ class Settlement(Generic[D]):
             return Commit(effect.writes(result, EPOCH + timedelta(seconds=self._now())), result)
         return effect
 
-    def _withdrawn(self, delivery: Delivery[D]) -> Outcome:
+    def _withdrawn(self, delivery: Delivery[D], reason: Withdrawn) -> Outcome:
         try:
-            self.around.store.write(job_rows.withdrawn(delivery, self._now()))
+            self.around.store.write(job_rows.withdrawn(delivery, reason, self._now()))
         except ConditionFailed as refused:
             return self.settle(delivery.with_row(refused.old))
         except Exception as error:  # noqa: BLE001 - not written down, so it comes back and is withdrawn then

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..postroom.storage import Item, Key, Put
 
 MAX_NUMBER = 999_999_999
-_RECIPIENT = "recipient-"
+RECIPIENT = "recipient-"
 NAME_PATTERN = r"^[a-z0-9-]{1,64}$"
 
 
@@ -20,6 +20,11 @@ class Audience:
     owner: str
     name: str
 
+    @staticmethod
+    def owner_of(partition: str) -> str:
+        """Whose list a row's partition is."""
+        return partition.partition(":")[2]
+
     @property
     def partition(self) -> str:
         # a name holds no colon, so no two owners' lists can meet
@@ -28,10 +33,14 @@ class Audience:
     @property
     def key(self) -> Key:
         """Its head, which tells how many it has (`recipients`) and the highest number given out (`last`)."""
-        return Key("shop", self.partition, "audience")
+        return head_key_of(self.partition)
 
     def recipient_key(self, number: int) -> Key:
         return Key("shop", self.partition, recipient_sort_key(number))
+
+
+def head_key_of(partition: str) -> Key:
+    return Key("shop", partition, "audience")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +56,11 @@ class Size:
 
 
 def recipient_sort_key(number: int) -> str:
-    return f"{_RECIPIENT}{number:09d}"
+    return f"{RECIPIENT}{number:09d}"
 
 
 def number_of(sort_key: str) -> int:
-    return int(sort_key.removeprefix(_RECIPIENT))
+    return int(sort_key.removeprefix(RECIPIENT))
 
 
 def head(audience: Audience, size: Size) -> Put:

@@ -6,6 +6,7 @@ from ..postroom.events import EventType
 from ..postroom.idempotency import derived_id
 from ..postroom.storage import Item, Key
 from .facts import Fact, Id
+from .persons import of_a_person
 
 KIND = "customer"
 
@@ -27,6 +28,8 @@ class Customer:
 
     @classmethod
     def from_item(cls, item: Item) -> "Customer":
+        """Raises `Withdrawn` when the customer has been erased."""
+        item = of_a_person(item)
         return cls(item["pk"].removeprefix(f"{KIND}-"), item["name"], item["email"])
 
     @property

@@ -15,7 +15,11 @@ _ROW_MM = 8
 
 def invoice_name(order: Order) -> str:
     """Derived from the order, so that a second run replaces the file and does not add one."""
-    return f"invoices/{order.id}.pdf"
+    return name_of_invoice(order.id)
+
+
+def name_of_invoice(order_id: str) -> str:
+    return f"invoices/{order_id}.pdf"
 
 
 def invoice_pdf(order: Order) -> bytes:

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from ..postroom.errors import Withdrawn
 from ..postroom.events import EventType
 from ..postroom.jobs import EPOCH
 from ..postroom.storage import Item, Key
 from .facts import Caller, Currency, Fact, Id
+from .persons import ERASED, is_erased
 
 KIND = "order"
 
@@ -68,18 +70,28 @@ class Order:
     currency: str
     placed_at: datetime
     note: str = ""
+    is_erased: bool = False
+    """Whether its customer has been erased: there is no e-mail then, and nobody to write to."""
 
     @classmethod
     def from_item(cls, item: Item) -> "Order":
         return cls(
             id=item["pk"].removeprefix(f"{KIND}-"),
-            email=item["email"],
+            email=item.get("email", ""),
             lines=[OrderLine.from_attributes(line) for line in item["lines"]],
             amount=int(item["amount"]),
             currency=item["currency"],
             placed_at=EPOCH + timedelta(milliseconds=int(item["bornAt"])),
             note=item.get("note", ""),
+            is_erased=is_erased(item),
         )
+
+    @property
+    def of_a_person(self) -> "Order":
+        """Itself, for whoever writes to its customer. Raises `Withdrawn` when there is nobody to write to."""
+        if self.is_erased:
+            raise Withdrawn(ERASED)
+        return self
 
     @property
     def attributes(self) -> dict[str, Any]:

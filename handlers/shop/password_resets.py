@@ -24,6 +24,7 @@ from ..postroom.problems import not_found
 from ..postroom.storage import Absent, AllOf, AnyOf, Compare, Item, Key, Store, Update
 from .customers import Customer, customer_id, customer_key
 from .facts import Fact, Id
+from .persons import is_erased
 from .ports import Mail, Mailer
 
 KIND = "reset"
@@ -83,7 +84,9 @@ def password_reset(store: Store, tokens: Tokens) -> Work[ResetRequest, None]:
     """The work of `POST /password-resets`."""
 
     def is_a_customer(intent: Intent[ResetRequest]) -> None:
-        if not store.read([customer_key(customer_id(intent.caller))]):
+        key = customer_key(customer_id(intent.caller))
+        customer = store.read([key]).get(key)
+        if customer is None or is_erased(customer):
             raise not_found()
 
     def build(intent: Intent[ResetRequest], _settled: None, now: datetime) -> Birth:

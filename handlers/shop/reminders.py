@@ -92,8 +92,8 @@ class Reminder:
         return cls(
             id=item["pk"].removeprefix(f"{KIND}-"),
             owner=item["owner"],
-            email=item["email"],
-            text=item["text"],
+            email=item.get("email", ""),
+            text=item.get("text", ""),
             due=EPOCH + timedelta(milliseconds=int(item["dueAt"])),
             is_cancelled="cancelledAt" in item,
             is_sent="sent" in item,

@@ -15,6 +15,7 @@ from ..postroom.storage import Item, Key
 from .facts import Fact, Id
 from .order_status import SHIPPED, advance, status_of
 from .orders import aggregate_of, order_key
+from .persons import is_erased
 
 
 class OrderShipped(Fact):
@@ -34,6 +35,8 @@ def _ship(intent: Intent[Shipment], found: Found, now: datetime) -> Step:
     order = found["order"]
     if order is None or order.get("owner") != intent.caller:
         raise not_found()
+    if is_erased(order):
+        raise Problem(409, "customer_erased", "The customer's personal data was erased: nobody can be told.")
     if status_of(order) is SHIPPED:
         raise Problem(409, "already_shipped", "This order is on its way already.")
     order_id = _order_id(intent)
@@ -77,5 +80,5 @@ SHIP = Change(
     _its_order,
     _ship,
     summary="Mark an order as shipped, and tell its customer by SMS",
-    refusals={404: NOT_YOURS, 409: "The order is on its way already."},
+    refusals={404: NOT_YOURS, 409: "The order is on its way already, or its customer has been erased."},
 )

@@ -10,14 +10,16 @@ import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from handlers.postroom.aws.deployment import Deployment
 from handlers.postroom.aws.tables import DynamoStore
 from infra.fuzz.asking import Asking
+from infra.fuzz.counted import FuzzedRun
 from infra.fuzz.plants import PLANTS
 from infra.fuzz.settings import CALLERS
-from infra.fuzz.shop import FuzzedRun, furnish
 
 SEED = 20261130
 EXAMPLES = 5
@@ -37,11 +39,16 @@ def _open_shop() -> Iterator[FuzzedRun]:
     run = FuzzedRun()
     run.start()
     try:
-        tables = {"SHOP_TABLE": run.stack.ref("ShopTable"), "JOBS_TABLE": run.stack.ref("JobsTable")}
-        furnish(DynamoStore(Deployment(tables, run.aws.session())), CALLERS)
+        if find_spec("infra.fuzz.furniture"):
+            import_module("infra.fuzz.furniture").furnish(_store(run), CALLERS)
         yield run
     finally:
         run.stop()
+
+
+def _store(run: FuzzedRun) -> DynamoStore:
+    tables = {"SHOP_TABLE": run.stack.ref("ShopTable"), "JOBS_TABLE": run.stack.ref("JobsTable")}
+    return DynamoStore(Deployment(tables, run.aws.session()))
 
 
 def _fuzz(asking: Asking, enough: int) -> int:

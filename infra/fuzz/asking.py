@@ -13,7 +13,7 @@ from infra.checks.template import SHIPPED, Template
 from infra.contracts import routes
 from infra.contracts.files import OPENAPI
 from infra.fuzz import settings
-from infra.fuzz.shop import FuzzedRun
+from infra.fuzz.counted import FuzzedRun
 from infra.local.local_run import ROOT
 
 LONGEST_SECONDS = 240

@@ -34,25 +34,25 @@ def crash(_run: LocalRun, ask: Ask, request: HttpRequest) -> HttpAnswer:
 def undocumented(_run: LocalRun, ask: Ask, request: HttpRequest) -> HttpAnswer:
     """A status that the contract does not know."""
     answer = ask(request)
-    return replace(answer, status=418) if answer.status == 402 else answer
+    return replace(answer, status=418) if answer.status == 400 else answer
 
 
 def misshapen(_run: LocalRun, ask: Ask, request: HttpRequest) -> HttpAnswer:
     """A document without a member that the contract promises."""
     answer = ask(request)
-    if answer.status != 202:
+    if answer.status != 200:
         return answer
-    document = {name: value for name, value in answer.json.items() if name != "status"}
+    document = {name: value for name, value in answer.json.items() if name != "jobs"}
     return replace(answer, body=json.dumps(document).encode())
 
 
 def lenient(_run: LocalRun, ask: Ask, request: HttpRequest) -> HttpAnswer:
     """What must be refused is accepted."""
     answer = ask(request)
-    if answer.status != 422:
+    if answer.status != 400:
         return answer
-    headers = {"content-type": "application/json", "location": "/jobs/x", "retry-after": "1"}
-    return HttpAnswer(202, headers, b'{"status":"queued","jobId":"x"}')
+    headers = {"content-type": "application/json", "cache-control": "private, no-store"}
+    return HttpAnswer(200, headers, b'{"state":"dead","jobs":[]}')
 
 
 def unguarded(run: LocalRun, ask: Ask, request: HttpRequest) -> HttpAnswer:
@@ -76,8 +76,8 @@ def none(_run: LocalRun, ask: Ask, request: HttpRequest) -> HttpAnswer:
 
 PLANTS = (
     Plant("a crash", crash, ["/jobs"], "ServerError"),
-    Plant("an undocumented status", undocumented, ["/wallet/charges"], "UndefinedStatusCode"),
-    Plant("a missing member", misshapen, ["/wallet/credits"], "JsonSchemaError"),
-    Plant("no validation", lenient, ["/wallet/credits"], "AcceptedNegativeData"),
+    Plant("an undocumented status", undocumented, ["/jobs"], "UndefinedStatusCode"),
+    Plant("a missing member", misshapen, ["/jobs"], "JsonSchemaError"),
+    Plant("no validation", lenient, ["/jobs"], "AcceptedNegativeData"),
     Plant("no ownership", unguarded, ["/webhooks", "/webhooks/{id}"], "ObjectLevelAuthorizationViolation"),
 )

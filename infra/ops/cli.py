@@ -1,5 +1,8 @@
 """`postroom`: operate a stack, on this machine or on AWS."""
 
+from importlib import import_module
+from importlib.util import find_spec
+
 import typer
 
 from infra.ops import dlq, doctor, jobs, new, outbox
@@ -17,6 +20,9 @@ app.add_typer(jobs.app, name="jobs")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(new.app, name="new")
 doctor.add_to(app)
+if find_spec("infra.ops.customers"):
+    # the example business's own: it goes with it
+    app.add_typer(import_module("infra.ops.customers").app, name="customers")
 
 
 def main() -> None:

@@ -51,6 +51,32 @@ def test_a_put_replaces(s3: Any, bucket: str) -> None:
     assert s3.get_object(Bucket=bucket, Key="a")["Body"].read() == b"two"
 
 
+def test_what_is_deleted_is_gone_and_may_be_deleted_again(s3: Any, bucket: str) -> None:
+    for key in ("invoices/1.pdf", "invoices/2.pdf", "other"):
+        s3.put_object(Bucket=bucket, Key=key, Body=b"x")
+
+    for _ in range(2):
+        s3.delete_object(Bucket=bucket, Key="invoices/1.pdf")
+
+    with refused("NoSuchKey"):
+        s3.get_object(Bucket=bucket, Key="invoices/1.pdf")
+    assert s3.get_object(Bucket=bucket, Key="invoices/2.pdf")["Body"].read() == b"x"
+
+
+def test_without_versioning_each_object_has_one_version_that_can_be_deleted(s3: Any, bucket: str) -> None:
+    """https://docs.aws.amazon.com/AmazonS3/latest/userguide/versioning-workflows.html"""
+    for key in ("invoices/1.pdf", "invoices/1.pdf", "invoices/é &.pdf", "other"):
+        s3.put_object(Bucket=bucket, Key=key, Body=b"x")
+
+    versions = s3.list_object_versions(Bucket=bucket, Prefix="invoices/")["Versions"]
+
+    named = [(each["Key"], each["VersionId"]) for each in versions]
+    assert named == [("invoices/1.pdf", "null"), ("invoices/é &.pdf", "null")]
+    for key, version in named:
+        s3.delete_object(Bucket=bucket, Key=key, VersionId=version)
+    assert "Versions" not in s3.list_object_versions(Bucket=bucket, Prefix="invoices/")
+
+
 def test_a_put_may_insist_on_being_the_first(s3: Any, bucket: str) -> None:
     """https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html"""
     s3.put_object(Bucket=bucket, Key="a", Body=b"one", IfNoneMatch="*")

@@ -38,6 +38,7 @@ def test_work_that_was_taken_back_ends_cancelled_and_is_acknowledged(world: Worl
     row = world.job(subscriber="mails")
     assert row["state"] == "cancelled"
     assert row["owner"] == thing().owner
+    assert row["why"] == "never mind"
     assert "failures" not in row
 
 

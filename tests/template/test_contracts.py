@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from handlers.postroom.events import EventType
 from infra import events
-from infra.checks.requests import routes
+from infra.checks.requests import function_of, routes
 from infra.checks.template import Template
 from infra.contracts import asyncapi, files
 from infra.contracts.routes import operations, problems
@@ -43,7 +43,7 @@ def test_the_committed_contracts_say_what_the_code_says(shipped: Template) -> No
 def test_a_contract_that_is_behind_the_code_is_a_problem(shipped: Template, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     files.write(shipped, tmp_path)
-    behind = (tmp_path / files.OPENAPI).read_text("utf-8").replace("post-checkout", "post-order")
+    behind = (tmp_path / files.OPENAPI).read_text("utf-8").replace("get-jobs-id", "get-job")
     (tmp_path / files.OPENAPI).write_text(behind, encoding="utf-8")
 
     found = list(files.problems(shipped, tmp_path))
@@ -65,18 +65,19 @@ def test_every_route_of_the_template_is_in_the_document(shipped: Template, opena
 
 
 def test_a_route_that_tells_nothing_of_itself_is_a_problem(shipped: Template) -> None:
-    silent = "handlers.queue_receipts.handler"  # an entry that answers no request
-    template = _with_handler(shipped, "CheckoutFunction", silent)
+    silent = "handlers.schedule_sweep.handler"  # an entry that answers no request
+    its = {route for route, each in routes(shipped) if function_of(shipped, each) == "JobsFunction"}
+    template = _with_handler(shipped, "JobsFunction", silent)
 
-    assert [each.partition(":")[0] for each in problems(template)] == ["POST /checkout"]
-    assert "POST /checkout" not in operations(template)
+    assert {each.partition(":")[0] for each in problems(template)} == its
+    assert its.isdisjoint(operations(template))
 
 
 def test_whoever_starts_work_needs_a_key_and_is_told_where_to_look(openapi: dict[str, Any]) -> None:
     posts = {path: each["post"] for path, each in openapi["paths"].items() if "post" in each}
     starts = {path: post for path, post in posts.items() if "202" in post["responses"]}
 
-    assert "/checkout" in starts
+    assert starts
     for post in starts.values():
         assert {"$ref": "#/components/parameters/Idempotency-Key"} in post["parameters"]
         assert {"Location", "Retry-After"} <= set(post["responses"]["202"]["headers"])
@@ -124,9 +125,12 @@ def test_every_subscription_is_a_consumer_of_its_topic(
     assert told == sorted(str(each["FilterPolicy"]) for each in subscriptions)
 
 
-def test_what_no_topic_feeds_is_sent_to_by_name(topics_and_queues: dict[str, Any]) -> None:
-    assert topics_and_queues["operations"]["send-campaign-mails"]["action"] == "send"
-    assert "send-receipts" not in topics_and_queues["operations"]
+def test_what_no_topic_feeds_is_sent_to_by_name(shipped: Template, topics_and_queues: dict[str, Any]) -> None:
+    types = {each.name: each for each in events.event_types()}
+
+    for job_type in shipped.jobs.values():
+        direct = all(types[name].direct for name in job_type.on.names)
+        assert (f"send-{job_type.subscriber}" in topics_and_queues["operations"]) is direct
 
 
 class Line(BaseModel):

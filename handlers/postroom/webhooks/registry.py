@@ -113,6 +113,15 @@ def removed(webhook_id: str, now: float) -> Change:
     return Change({_HOOK + webhook_id: {"goneAt": int(now)}}, [_HEALTH + webhook_id])
 
 
+def all_removed(item: Item, now: float) -> Change | None:
+    """Remove every webhook of a caller with its URL and its secrets; None when there is none."""
+    removals = [removed(hook.id, now) for hook in webhooks_in(item)]
+    if not removals:
+        return None
+    gone = {name: value for each in removals for name, value in each.set.items()}
+    return Change(gone, [name for each in removals for name in each.remove])
+
+
 def _hooks(item: Item) -> Iterator[Webhook]:
     for name, stored in item.items():
         if name.startswith(_HOOK) and "goneAt" not in stored:

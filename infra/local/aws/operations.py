@@ -17,7 +17,7 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
         "UpdateTimeToLive",
     ),
     "dynamodbstreams": ("DescribeStream", "GetRecords", "GetShardIterator"),
-    "s3": ("CreateBucket", "GetObject", "PutObject"),
+    "s3": ("CreateBucket", "DeleteObject", "GetObject", "ListObjectVersions", "PutObject"),
     "scheduler": (
         "CreateSchedule",
         "CreateScheduleGroup",

@@ -13,6 +13,9 @@ from infra.local.aws.region import Region
 
 Params = Mapping[str, Any]
 
+UNVERSIONED = "null"
+"""The version of an object in a bucket without versioning, as the model's all are."""
+
 
 @dataclass(frozen=True)
 class StoredObject:
@@ -67,6 +70,22 @@ class S3:
         if stored is None:
             raise AwsError("NoSuchKey", "The specified key does not exist.", 404, {"Key": params["Key"]})
         return stored
+
+    def list_object_versions(self, params: Params) -> dict[str, StoredObject]:
+        """By key, those that begin with the prefix. Without versioning, each has one version, `null`.
+
+        https://docs.aws.amazon.com/AmazonS3/latest/userguide/list-obj-version-enabled-bucket.html
+        """
+        bucket, prefix = self._bucket(params["Bucket"]), params.get("Prefix") or ""
+        return {key: bucket[key] for key in sorted(bucket) if key.startswith(prefix)}
+
+    def delete_object(self, params: Params) -> None:
+        """What is not there is deleted as well.
+
+        https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObject.html
+        """
+        if params.get("VersionId") in (None, UNVERSIONED):
+            self._bucket(params["Bucket"]).pop(params["Key"], None)
 
     def _bucket(self, name: str) -> dict[str, StoredObject]:
         bucket = self.buckets.get(name)

@@ -7,13 +7,13 @@ import base64
 import email.utils
 import zlib
 from collections.abc import Mapping
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 from xml.sax.saxutils import escape
 
 from infra.local.aws.errors import AwsError
 from infra.local.aws.messages import Answer, Request
 from infra.local.aws.model import LocalAws
-from infra.local.aws.s3 import StoredObject
+from infra.local.aws.s3 import UNVERSIONED, StoredObject
 
 _METADATA = "x-amz-meta-"
 _CRC32 = "x-amz-checksum-crc32"
@@ -32,6 +32,12 @@ def _answer(aws: LocalAws, request: Request, bucket: str, key: str) -> Answer:
         return Answer(200, {"location": f"/{bucket}"})
     if request.method == "PUT":
         return _put(aws, bucket, key, request)
+    if request.method == "GET" and not key and "versions" in (query := _query(request)):
+        return _versions(aws, bucket, query)
+    if request.method == "DELETE" and key:
+        version = _query(request).get("versionId")
+        aws.request("s3", "DeleteObject", {"Bucket": bucket, "Key": key, "VersionId": version})
+        return Answer(204, {})
     if request.method == "GET" and key:
         stored: StoredObject = aws.request("s3", "GetObject", {"Bucket": bucket, "Key": key})
         return Answer(200, _object_headers(stored), stored.body)
@@ -78,6 +84,26 @@ def _put(aws: LocalAws, bucket: str, key: str, request: Request) -> Answer:
         },
     )
     return Answer(200, {"etag": stored.etag, _CRC32: _crc32(body)})
+
+
+def _query(request: Request) -> dict[str, str]:
+    return dict(parse_qsl(request.parts.query, keep_blank_values=True))
+
+
+def _versions(aws: LocalAws, bucket: str, query: Mapping[str, str]) -> Answer:
+    """All on one page. https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectVersions.html"""
+    prefix = query.get("prefix", "")
+    found: dict[str, StoredObject] = aws.request(
+        "s3", "ListObjectVersions", {"Bucket": bucket, "Prefix": prefix}
+    )
+    versions = "".join(
+        f"<Version><Key>{escape(key)}</Key><VersionId>{UNVERSIONED}</VersionId><IsLatest>true</IsLatest>"
+        f"<ETag>{escape(stored.etag)}</ETag><Size>{len(stored.body)}</Size></Version>"
+        for key, stored in found.items()
+    )
+    head = f"<Name>{escape(bucket)}</Name><Prefix>{escape(prefix)}</Prefix><IsTruncated>false</IsTruncated>"
+    body = f"<ListVersionsResult>{head}{versions}</ListVersionsResult>"
+    return Answer(200, {"content-type": "application/xml"}, body.encode())
 
 
 def _unchunked(body: bytes) -> tuple[bytes, Mapping[str, str]]:

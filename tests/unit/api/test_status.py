@@ -244,6 +244,15 @@ def test_a_job_that_is_to_be_cancelled_says_so_until_it_has_ended(store: FakeSto
     assert document(get(store, f"{EVENT.id}:receipts"))["state"] == "dead"
 
 
+def test_a_job_that_was_taken_back_says_why(store: FakeStore) -> None:
+    row(store, "receipts", "cancelled", why="the campaign was stopped", failures=[FAILED])
+
+    shown = document(get(store, f"{EVENT.id}:receipts"))
+
+    assert shown["error"] == "It was taken back: the campaign was stopped."
+    assert len(shown["failures"]) == 1
+
+
 def test_a_job_reopened_or_cut_off_says_that_it_is_tried_again(store: FakeStore) -> None:
     row(store, "receipts", "retrying", attempts=0, failures=[FAILED])
 

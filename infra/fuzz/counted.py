@@ -1,4 +1,4 @@
-"""The local run as the fuzzer meets it: with something in it to ask for, and every answer counted."""
+"""The local run as the fuzzer meets it: every answer is counted, and some are another's."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 
-from handlers.postroom.aws.tables import DynamoStore
-from handlers.shop.audiences import Audience, Size, head, recipient
 from infra.fuzz.plants import Fault, none
 from infra.fuzz.settings import CALLERS
 from infra.local.http_messages import HttpAnswer, HttpRequest
 from infra.local.local_run import LocalRun
-
-AUDIENCE = "newsletter"
-"""The one that the contract's example names."""
 
 
 class FuzzedRun(LocalRun):
@@ -48,12 +43,3 @@ class FuzzedRun(LocalRun):
             )
             yield f"{route:<34} {'  '.join(f'{status} x {count}' for status, count in counts)}"
         yield f"requests with a token: {', '.join(f'{name} {self.callers[name]}' for name in CALLERS)}"
-
-
-def furnish(store: DynamoStore, owners: tuple[str, ...]) -> None:
-    """Give each caller an audience to send campaigns to."""
-    for owner in owners:
-        audience = Audience(owner, AUDIENCE)
-        store.write(head(audience, Size(2, 2)))
-        for number in (1, 2):
-            store.write(recipient(audience, number, f"{owner}-{number}@example.com", owner))
