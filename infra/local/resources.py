@@ -1,4 +1,4 @@
-"""Make a template's resources in the AWS model, through the clients that anything else would use."""
+"""Make a template's resources in the AWS model, as CloudFormation would."""
 
 from __future__ import annotations
 

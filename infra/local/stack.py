@@ -16,6 +16,7 @@ from botocore.config import Config
 from handlers.postroom.aws.deployment import Deployment as Surroundings
 from infra.expand import expand, parameter_values, parse
 from infra.local.aws import LocalAws, shortcut
+from infra.local.aws.direct import Direct
 from infra.local.deploy import Deployment
 from infra.local.functions import Function, FunctionSettings, InProcess, Invocation, Observer, Runner
 from infra.local.heartbeat import Heartbeat, Holding, not_holding
@@ -96,7 +97,10 @@ class Stack:
             shortcut.take(self._session, aws)
         self._heartbeat = Heartbeat(aws.region) if options.heartbeat else None
         self.deployed = Deployment(
-            template, parameters, Account(self._session, aws.region.account, aws.region.name, self.now)
+            template,
+            parameters,
+            # CloudFormation's own way to the services: not over the wire, whose cost would be each test's
+            Account(Direct(aws).as_session(), aws.region.account, aws.region.name, self.now),
         )
         self.functions: Mapping[str, Function] = {
             settings.name: self._function(settings) for settings in function_settings(self.deployed)

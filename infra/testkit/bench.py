@@ -10,10 +10,10 @@ from handlers.postroom.aws.entry import Entry
 from handlers.postroom.aws.expressions import from_attributes, request_of
 from handlers.postroom.events import Event
 from handlers.postroom.storage import Item, Put
+from infra.local.aws.direct import Direct
 from infra.local.functions import Function, FunctionSettings, InProcess, Invocation
 from infra.local.queue_mapping import QueueMapping, QueueMappingSettings
 from infra.local.sources import ModelQueue
-from infra.testkit.direct import Direct
 from infra.testkit.gate import Plan
 from infra.testkit.provider import Said, Watched
 from infra.testkit.rig import Mortal, Rig

@@ -11,8 +11,8 @@ from handlers.postroom.aws.deployment import Deployment
 from handlers.postroom.aws.entry import Entry
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
+from infra.local.aws.direct import Direct
 from infra.local.functions import Context, FunctionError, FunctionSettings, InProcess, Runner, RunnerError
-from infra.testkit.direct import Direct
 from infra.testkit.faults import Killed
 from infra.testkit.gate import Gate, Plan
 from infra.testkit.wire import Wire

@@ -16,10 +16,10 @@ from botocore.retries import standard
 from handlers.postroom.aws.deployment import CALL_ATTEMPTS, READ_TIMEOUT_SECONDS
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
+from infra.local.aws.direct import DirectClient
 from infra.local.aws.errors import AwsError
 from infra.local.aws.session import session
 from infra.local.aws.switches import THROTTLED
-from infra.testkit.direct import DirectClient
 from infra.testkit.gate import Gate, Passing
 
 SDK_PAUSE_SECONDS = 0.05

@@ -11,9 +11,9 @@ from handlers.postroom.idempotency import derived_id
 from handlers.postroom.outbox import SHARDS, shard_of
 from handlers.shop.checkout import ROUTE
 from handlers.shop.orders import aggregate_of
+from infra.local.aws.direct import Direct
 from infra.local.aws.sqs.message import Message
 from infra.local.aws.sqs.queue import Queue
-from infra.testkit.direct import Direct
 from tests.faults import redriver
 from tests.faults.client import TRIES, cart
 from tests.faults.providers import BusyCards

@@ -8,6 +8,7 @@ from typing import Any
 from handlers import queue_invoices, queue_loyalty, queue_receipts, queue_warehouse
 from handlers.postroom.aws.expressions import from_attributes
 from handlers.postroom.storage import Item
+from infra.local.aws.direct import Direct
 from infra.local.aws.sqs.message import Message
 from infra.local.aws.sqs.queue import Queue
 from infra.local.functions import Invocation
@@ -15,7 +16,6 @@ from infra.local.providers.cards import CardGateway
 from infra.local.providers.outages import Switch
 from infra.local.stack import Options, Stack
 from infra.local.stubs import StubCards
-from infra.testkit.direct import Direct
 from infra.testkit.gate import Plan, Spot
 from infra.testkit.provider import Watched
 from infra.testkit.rig import Rig

@@ -5,7 +5,6 @@ loudly: whatever a function raises, and every failure that the engine logs, fail
 said that it expects it.
 """
 
-import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -73,10 +72,11 @@ def _expanded() -> tuple[Mapping[str, Any], Mapping[str, str]]:
 
 
 def _changed(template: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
-    changed = copy.deepcopy(dict(template))
+    resources = dict(template["Resources"])
     for logical_id, properties in changes.items():
-        changed["Resources"][logical_id]["Properties"].update(properties)
-    return changed
+        body = resources[logical_id]
+        resources[logical_id] = {**body, "Properties": {**body["Properties"], **properties}}
+    return {**template, "Resources": resources}
 
 
 class JudgedStack(Stack):

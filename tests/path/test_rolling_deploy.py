@@ -19,7 +19,7 @@ from tests.path.mortal_shop import POINTS, redrive
 from tests.path.shop import Shop
 
 MINUTE_SECONDS = 60
-OTHERS = ("ReceiptsFunction", "InvoicesFunction", "WarehouseFunction")
+LOYAL = {"RelayFunction", "LoyaltyFunction"}
 
 
 class OrderPaidV2(OrderPaid):
@@ -44,7 +44,8 @@ NEW = queue_handler(credit_points_by_channel)
 @pytest.fixture
 def loyal(shop: Shop) -> Iterator[Shop]:
     """A shop in which loyalty alone works, so that versions are its affair."""
-    with shop.without(*OTHERS, *shop.scheduled):
+    others = {mapping.function.name for mapping in shop.stack.mappings} - LOYAL
+    with shop.without(*others, *shop.scheduled):
         yield shop
 
 
