@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 
 from infra import events, requirements
-from infra.checks.rules import RULES, findings
+from infra.checks.rules import RULES, findings, page
 from infra.checks.template import SHIPPED, Template
 from infra.contracts import files as contracts
 
 
 def main() -> int:
     template = Template.load(SHIPPED)
-    problems = [f"{found.resource}: {found.problem} [{rule}]" for rule, found in findings(template)]
+    problems = [
+        f"{found.resource}: {found.problem} [{rule}, {page(rule)}]" for rule, found in findings(template)
+    ]
     problems += [f"{path}: differs from pyproject.toml: make requirements" for path in requirements.stale()]
     problems += events.problems(events.event_types())
     problems += contracts.problems(template)

@@ -16,7 +16,7 @@ from infra.local.aws import LocalAws
 from infra.local.functions import FunctionSettings, InProcess, Runner
 
 Grant = tuple[str, str]
-"""An action (`dynamodb:PutItem`) and the logical id of the resource it is for."""
+"""An action (`dynamodb:PutItem`) and the logical id of the resource it is for; of an index, with its name."""
 
 LOGGING = ("logs:CreateLogStream", "logs:PutLogEvents")
 POLLING = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
@@ -42,6 +42,7 @@ def granted(template: Template, function: str) -> set[Grant]:
         (action, resource)
         for policy in template.properties(role)["Policies"]
         for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow"
         for action in as_list(statement["Action"])
         for named in as_list(statement.get("Resource", SMS))
         for resource in _logical_ids(template, named)
@@ -92,7 +93,7 @@ def _polling(template: Template, mapping: Mapping[str, Any]) -> Iterator[Grant]:
     if source in dict(template.queues()):
         yield from ((action, source) for action in POLLING)
     else:
-        yield from ((f"dynamodb:{action}", source) for action in READING)
+        yield from ((f"dynamodb:{action}", f"{source}/stream/*") for action in READING)
     if failures := target(mapping.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")):
         yield "sqs:SendMessage", failures
 
@@ -105,7 +106,8 @@ def _logical_ids(template: Template, resource: Any) -> list[str]:
     if of_this_stack:
         pattern = of_this_stack + rest
         return [name for name, queue in template.queues() if fnmatch(text(queue.get("QueueName")), pattern)]
-    return [target(resource) or re.findall(r"\$\{(\w+)(?:\.Arn)?\}", text(resource))[0]]
+    (name, part), *_ = re.findall(r"\$\{(\w+)(?:\.Arn)?\}(/(?:index|stream)/.+)?", text(resource))
+    return [f"{name}{part}"]
 
 
 @dataclass
@@ -127,10 +129,14 @@ class Usage:
     def of(self, function: str, names: Mapping[str, str]) -> set[Grant]:
         """What a function has asked for; `names` maps physical names to logical ids."""
         by_name = {_last_part(physical): logical for physical, logical in names.items()}
-        return {
-            (action, SMS if resource.startswith("+") else by_name[_last_part(resource)])
-            for action, resource in self.calls[function]
-        }
+        return {(action, _logical_id(resource, by_name)) for action, resource in self.calls[function]}
+
+
+def _logical_id(asked_for: str, by_name: Mapping[str, str]) -> str:
+    if asked_for.startswith("+"):
+        return SMS
+    physical, index, name = asked_for.partition("/index/")
+    return f"{by_name[_last_part(physical)]}{index}{name}"
 
 
 def _last_part(physical: str) -> str:
@@ -148,6 +154,8 @@ def _asked(service: str, operation: str, params: Mapping[str, Any]) -> Iterator[
         case "BatchExecuteStatement":
             for statement in params["Statements"]:
                 yield "dynamodb:PartiQLUpdate", re.findall(r'UPDATE "([^"]+)"', statement["Statement"])[0]
+        case "Query" if "IndexName" in params:
+            yield "dynamodb:Query", f"{params['TableName']}/index/{params['IndexName']}"
         case "CreateSchedule":
             yield "scheduler:CreateSchedule", params["GroupName"]
             yield "iam:PassRole", params["Target"]["RoleArn"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from infra.checks import (
@@ -35,6 +36,20 @@ RULES: tuple[Rule, ...] = (
     *naming.RULES,
     *alarms.RULES,
 )
+
+
+_BY_NAME = {rule.__name__: rule for rule in RULES}
+
+
+def is_broken(rule: str, template: Template) -> bool:
+    """Whether the rule of that name finds anything."""
+    return any(_BY_NAME[rule](template))
+
+
+def page(rule: str) -> str:
+    """Where AWS documents what the rule of that name rests on."""
+    pages = re.findall(r"docs\.aws\.amazon\.com/[\w./#-]+", _BY_NAME[rule].__doc__ or "")
+    return str(pages[-1])
 
 
 def findings(template: Template) -> Iterator[tuple[str, Finding]]:

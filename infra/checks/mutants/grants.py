@@ -59,6 +59,10 @@ CHANGES = {
     "cannot-trace": less("LoyaltyRole", "xray:PutTraceSegments"),
     "cannot-publish-in-order": elsewhere("RelayRole", "sns:Publish", {"Ref": "EventsTopic"}),
     "writes-into-another-table": elsewhere("LoyaltyRole", "dynamodb:PutItem", JOBS_TABLE),
+    "queries-any-index": elsewhere("SweepRole", "dynamodb:Query", {"Fn::Sub": "${ShopTable.Arn}/index/*"}),
+    "reads-another-stream": elsewhere(
+        "RelayRole", "dynamodb:GetRecords", {"Fn::Sub": "${JobsTable.Arn}/stream/*"}
+    ),
     "works-on-anothers-queue": elsewhere("LoyaltyRole", "sqs:ReceiveMessage", WAREHOUSE_QUEUE),
     "logs-into-anothers-group": elsewhere("LoyaltyRole", "logs:PutLogEvents", WAREHOUSE_LOGS),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from infra.checks.grants import Grant, differences
 from infra.checks.mutants.changes import Mutant, weakened
-from infra.checks.rules import findings
+from infra.checks.rules import is_broken
 from infra.checks.scanners import TOOLS, Report
 from infra.checks.template import Template, references
 
@@ -20,8 +20,7 @@ SHIPPED = "template.json"
 
 def missed_by_rules(template: Template, mutants: Sequence[Mutant]) -> Iterator[Mutant]:
     for mutant in mutants:
-        broken = {rule for rule, _ in findings(weakened(template, mutant.change))}
-        if mutant.rule not in broken:
+        if not is_broken(mutant.rule, weakened(template, mutant.change)):
             yield mutant
 
 
