@@ -68,11 +68,9 @@ def subscription_matches_its_job_type(template: Template) -> Iterator[Finding]:
     for function, job, queue, _ in _subscribers(template):
         if _is_fed_directly(job):
             continue
-        accepted = {kind for policy in _filters(template, queue) for kind in as_list(policy.get("type", []))}
-        if accepted != job.on.names:
-            yield Finding(
-                function, f"works on {job.on.name}, but {queue} is sent {sorted(accepted) or 'all'}"
-            )
+        filters = list(_filters(template, queue))
+        if filters != [{"type": sorted(job.on.names)}]:
+            yield Finding(function, f"works on {job.on.name}, but {queue} is sent what fits {filters}")
 
 
 def subscribed_queue_is_worked_on(template: Template) -> Iterator[Finding]:
@@ -167,10 +165,11 @@ def _naming(template: Template, queue: str) -> Iterator[str]:
             yield name
 
 
-def _filters(template: Template, queue: str) -> Iterator[Properties]:
+def _filters(template: Template, queue: str) -> Iterator[dict[str, list[str]]]:
     for _, subscription in template.subscriptions():
         if target(subscription["Endpoint"]) == queue:
-            yield subscription.get("FilterPolicy", {})
+            policy = subscription.get("FilterPolicy", {})
+            yield {key: sorted(map(text, as_list(wanted))) for key, wanted in policy.items()}
 
 
 RULES = (

@@ -53,7 +53,7 @@ def test_wheels_of_the_functions_processor_pass(tmp_path: Path) -> None:
     inspect(tmp_path, RUNTIME, "arm64")
 
 
-@pytest.mark.parametrize("name", ["_core.so", "libjpeg.so.62"])
+@pytest.mark.parametrize("name", ["_core.so", "libjpeg.so.62"], ids=["DEPLOY-1", "DEPLOY-1-bundled"])
 def test_wheel_of_another_processor_is_refused(tmp_path: Path, name: str) -> None:
     library(tmp_path / "fine.so", "arm64")
     library(tmp_path / name, "x86_64")

@@ -280,6 +280,29 @@ WEAKENINGS = [
         "subscription_matches_its_job_type",
         put("LoyaltySubscription", "FilterPolicy", "type", ["order.paid", "order.shipped"]),
     ),
+    (
+        "SNS-4-types-by-prefix",
+        "subscription_matches_its_job_type",
+        put("LoyaltySubscription", "FilterPolicy", "type", [{"prefix": "order."}]),
+    ),
+    (
+        "SNS-4-and-something-else",
+        "subscription_matches_its_job_type",
+        put("LoyaltySubscription", "FilterPolicy", "publication", ["x"]),
+    ),
+    (
+        "SNS-4-everything-twice",
+        "subscription_matches_its_job_type",
+        add(
+            "Again",
+            "AWS::SNS::Subscription",
+            {
+                "TopicArn": {"Ref": "EventsTopic"},
+                "Endpoint": {"Fn::GetAtt": ["LoyaltyQueue", "Arn"]},
+                "FilterPolicy": {"type": ["order.paid"]},
+            },
+        ),
+    ),
     ("SNS-4-no-filter", "subscription_matches_its_job_type", unset("LoyaltySubscription", "FilterPolicy")),
     (
         "SNS-4-other-queue",
