@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help up demo redrive-demo test faults load blast outage bill check format build deploy-local rie conformance validate events contracts fuzz requirements clean
+.PHONY: help up demo redrive-demo test faults load blast outage bill check format build deploy-local rie conformance validate events dashboard contracts fuzz requirements clean
 
 # Any Python from 3.11 on will do. A name can be there and not work (pyenv's shims), so each one is tried.
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
@@ -68,6 +68,9 @@ contracts: .venv/dev events ## Write docs/openapi.yaml and docs/asyncapi.yaml fr
 fuzz: .venv/local .venv-fuzz/$(SCHEMATHESIS_VERSION) ## Ask the API all that its contract allows and much that it does not, as two callers
 	@$(BIN)/python -m infra.fuzz .venv-fuzz/bin/schemathesis $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m infra.fuzz .venv-fuzz/bin/schemathesis --prove
+
+dashboard: .venv/local ## Write the dashboard in template.yaml from its queues and alarms
+	@$(BIN)/python -m infra.dashboard
 
 requirements: .venv/dev ## Lock what is deployed: the newest that pyproject.toml allows, by hash
 	@$(BIN)/python -m infra.requirements

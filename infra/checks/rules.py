@@ -18,6 +18,7 @@ from infra.checks import (
     snapshots,
     storage,
     subscriptions,
+    watching,
 )
 from infra.checks.template import Finding, Template
 
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     *logs.RULES,
     *naming.RULES,
     *alarms.RULES,
+    *watching.RULES,
 )
 
 

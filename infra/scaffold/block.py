@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from handlers.postroom.retries import RetryPolicy
+from infra import dashboard
 from infra.checks.mappings import VISIBILITY_PER_TIMEOUT
 from infra.checks.subscriptions import least_receive_count
 from infra.ops.core.errors import Refused
@@ -40,7 +41,7 @@ def block(asked: Asked) -> str:
 
 
 def with_block(template: str, asked: Asked) -> str:
-    """The template with the block after the last subscriber's.
+    """The template with the block after the last subscriber's, and its dashboard, which shows the new one.
 
     Raises `Refused` when a resource of that name is there already, or one that the block needs is not.
     """
@@ -52,7 +53,7 @@ def with_block(template: str, asked: Asked) -> str:
     if missing := sorted(needed - there):
         raise Refused(f"template.yaml lacks {', '.join(missing)}, which the block refers to")
     end = _end_of_subscribers(template)
-    return f"{template[:end]}{new}\n{template[end:]}"
+    return dashboard.written(f"{template[:end]}{new}\n{template[end:]}")
 
 
 def _end_of_subscribers(template: str) -> int:

@@ -23,7 +23,13 @@ class Clone:
     def make(cls, path: Path) -> "Clone":
         for name in TAKEN:
             shutil.copytree(ROOT / name, path / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("template.yaml", "pyproject.toml", "docs/openapi.yaml", "docs/asyncapi.yaml"):
+        for name in (
+            "template.yaml",
+            "pyproject.toml",
+            "docs/openapi.yaml",
+            "docs/asyncapi.yaml",
+            "docs/runbook.md",
+        ):
             shutil.copy(ROOT / name, path / name)
         return cls(path)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from infra import dashboard
 from tests.path.clone import ROOT, Clone
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -52,7 +53,17 @@ def test_it_edits_no_producer_and_nothing_else(extended: Clone, files_before: di
     assert after.keys() - files_before.keys() == {HANDLER}
     assert {name for name in files_before if after[name] != files_before[name]} == {"template.yaml"}
     block = (EXAMPLES / "fraud.yaml").read_text(encoding="utf-8")
-    assert after["template.yaml"].replace(f"{block}\n", "") == files_before["template.yaml"]
+    assert block in after["template.yaml"]
+    assert (
+        dashboard.written(after["template.yaml"].replace(f"{block}\n", "")) == files_before["template.yaml"]
+    )
+
+
+def test_the_dashboard_shows_it(extended: Clone) -> None:
+    template = extended.files()["template.yaml"]
+
+    assert "${FraudQueue.QueueName}" in template
+    assert "${FraudLateAlarm.Arn}" in template
 
 
 def test_the_file_is_the_one_that_the_readme_shows() -> None:

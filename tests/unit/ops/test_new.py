@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from handlers.postroom.events import EventType
 from handlers.shop.orders import ORDER_PAID
+from infra import dashboard
 from infra.ops.cli import app
 from infra.ops.core.errors import Refused
 from infra.scaffold.asked import Asked, EventSource, asked_for, event_sources
@@ -110,7 +111,7 @@ def test_the_block_follows_the_last_subscribers_and_all_else_stays() -> None:
     assert max(i for i, name in enumerate(functions) if name.startswith("queue_")) == functions.index(
         "queue_fraud"
     )
-    assert after.replace(f"{block(asked())}\n", "") == TEMPLATE
+    assert dashboard.written(after.replace(f"{block(asked())}\n", "")) == TEMPLATE
 
 
 def test_in_a_template_without_subscribers_the_block_ends_the_resources() -> None:
