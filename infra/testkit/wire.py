@@ -69,7 +69,7 @@ class Wire:
 
     def __init__(self) -> None:
         self._clients: dict[tuple[str, str], Any] = {}
-        self._retries: dict[str, Any] = {}
+        self._retries: dict[tuple[str, int], Any] = {}
         self._passing = Passing(None)
 
     def plug(self, aws: LocalAws, clock: ManualClock, gate: Gate) -> None:
@@ -112,11 +112,13 @@ class Wire:
 
     def _needs_retry(self, client: Any, tried: Mapping[str, Any]) -> float | None:
         """The SDK's own decision, without its sleep."""
-        name = client.meta.service_model.service_name
-        if name not in self._retries:
-            unregistered: Any = _Unregistered(client.meta.service_model)
-            self._retries[name] = standard.register_retry_handler(unregistered, CALL_ATTEMPTS)
-        if self._retries[name].needs_retry(**tried) is None:
+        service, configured = client.meta.service_model, client.meta.config.retries or {}
+        attempts = int(configured.get("total_max_attempts", CALL_ATTEMPTS))
+        key = service.service_name, attempts
+        if key not in self._retries:
+            unregistered: Any = _Unregistered(service)
+            self._retries[key] = standard.register_retry_handler(unregistered, attempts)
+        if self._retries[key].needs_retry(**tried) is None:
             return None
         self.clock.advance(SDK_PAUSE_SECONDS)
         return 0.0

@@ -17,6 +17,8 @@ from infra.local.tokens import Issuer
 TRIES = 8
 EMAIL_DOMAIN = "personal.example"
 CARD_TOKEN = "tok_secret_4242"
+CHECKOUT = "POST /checkout"
+PHONE = "+2348012345678"
 NOTE = "Ring twice at 12 Marina Road"
 
 
@@ -40,11 +42,13 @@ def cart(caller: str, quantity: int = 2, email: str = "") -> dict[str, Any]:
 
 @dataclass
 class Asked:
-    """One piece of work that a caller wanted, with the answer to each try."""
+    """What a caller wanted, with the answer to each try; `ends` are the statuses that may be the last."""
 
     caller: str
     key: str
     body: Mapping[str, Any]
+    route: str = CHECKOUT
+    ends: frozenset[int] = frozenset({202, 402, 422})
     answers: list[HttpAnswer] = field(default_factory=list)
 
     @property
@@ -72,15 +76,21 @@ class Clients:
         tries: int = TRIES,
     ) -> Asked:
         """Ask for an order, again after each answer that says that it might help; `tries` times in all."""
-        asked = Asked(caller, key, body or cart(caller))
+        return self.insist(Asked(caller, key, body or cart(caller)), tries)
+
+    def insist(self, asked: Asked, tries: int = TRIES) -> Asked:
+        """Ask until there is an answer that asking again would not better."""
         self.log.append(asked)
         for _ in range(tries):
-            answer = self._post(asked)
+            answer = self._put(asked)
             asked.answers.append(answer)
-            if answer.status < 500 and answer.status != 409:
+            if answer.status in asked.ends or (answer.status < 500 and answer.status != 409):
                 break
             self._elapse(float(answer.headers.get("retry-after", 1)))
         return asked
+
+    def ask(self, caller: str, route: str, body: Mapping[str, Any], *ends: int, key: str = "k-1") -> Asked:
+        return self.insist(Asked(caller, key, body, route, frozenset(ends or (202,))))
 
     def get(self, caller: str, target: str) -> HttpAnswer:
         return self._ask("GET", target, caller)
@@ -88,9 +98,11 @@ class Clients:
     def delete(self, caller: str, target: str) -> HttpAnswer:
         return self._ask("DELETE", target, caller)
 
-    def _post(self, asked: Asked) -> HttpAnswer:
+    def _put(self, asked: Asked) -> HttpAnswer:
+        method, _, target = asked.route.partition(" ")
         headers = {"idempotency-key": asked.key, "content-type": "application/json"}
-        return self._ask("POST", "/checkout", asked.caller, headers, json.dumps(asked.body))
+        body = json.dumps(asked.body) if method == "POST" else ""
+        return self._ask(method, target, asked.caller, headers, body)
 
     def _ask(
         self, method: str, target: str, caller: str, headers: Mapping[str, str] | None = None, body: str = ""

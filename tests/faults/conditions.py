@@ -5,6 +5,8 @@ from dataclasses import replace
 
 from infra.local.aws.sqs.message import Message
 from infra.local.aws.sqs.queue import Queue
+from infra.testkit.rig import START
+from tests.faults.meanwhile import published_anew
 from tests.faults.world import DAY_SECONDS, OnArrival, World
 
 FIVE_MINUTES_ONE_SECOND = 301
@@ -15,23 +17,32 @@ Prepare = Callable[[World], None]
 
 
 def copied(after_seconds: int, *, new_id: bool = False, new_publication: bool = False) -> Prepare:
-    """Every message comes a second time.
+    """Every message comes a second time, though none before it is due.
 
-    A later message of the same publication under a new id is what a redrive looks like, and may reopen.
+    A later message of the same publication under a new id is what a redrive looks like, and may reopen. A
+    FIFO queue repeats nothing by itself: there it is always another publication. What comes 46 days later is
+    still read, but not what would come 46 days after that.
     """
 
     def arrive(world: World, queue: Queue, message: Message) -> None:
-        region = world.rig.aws.region
-        if new_id and after_seconds:
+        region, is_fifo = world.rig.aws.region, queue.settings.is_fifo
+        if after_seconds >= ROWS_EXPIRE_SECONDS and world.clock.now() > START + DAY_SECONDS:
+            return
+        if new_id and after_seconds and not is_fifo:
             world.redriven.update(world.setting.subscribers)
+        delay_seconds = after_seconds + max(0, message.due_ms - region.now_ms()) // 1000
         copy = replace(
             message,
-            id=region.new_id() if new_id or new_publication else message.id,
+            id=region.new_id() if new_id or new_publication or is_fifo else message.id,
             sent_ms=region.now_ms() + after_seconds * 1000,
-            attributes=_published_anew(message, region.new_id()) if new_publication else message.attributes,
+            attributes=(
+                published_anew(message, region.new_id()) if new_publication or is_fifo else message.attributes
+            ),
+            lease=0,
+            turn=0,
         )
         with region.changed:
-            queue.send(copy, after_seconds)
+            queue.send(copy, delay_seconds)
 
     return _arriving(arrive)
 
@@ -41,10 +52,6 @@ def _arriving(arrive: OnArrival) -> Prepare:
         world.on_arrival = arrive
 
     return prepare
-
-
-def _published_anew(message: Message, publication: str) -> Mapping[str, Mapping[str, object]]:
-    return {**message.attributes, "publication": {"DataType": "String", "StringValue": publication}}
 
 
 def reordered(world: World) -> None:

@@ -7,7 +7,17 @@ from typing import Any, Protocol
 from handlers.postroom.aws.queue_entry import QueueEntry, queue_handler
 from handlers.postroom.errors import Permanent, Transient
 from handlers.postroom.events import Event
-from handlers.postroom.jobs import Call, CallJob, Commit, CommitJob, InDoubt, Job, call_job, commit_job
+from handlers.postroom.jobs import (
+    Call,
+    CallJob,
+    Commit,
+    CommitJob,
+    InDoubt,
+    Job,
+    JobType,
+    call_job,
+    commit_job,
+)
 from handlers.postroom.retries import RetryPolicy
 from handlers.postroom.storage import Key, Update
 from handlers.shop.orders import ORDER_PAID, OrderPaid, aggregate_of, order_key
@@ -15,7 +25,7 @@ from infra.testkit.faults import Killed
 
 RETRY = RetryPolicy(attempts=10, base_ms=1_000, cap_ms=60_000)
 
-AnyJob = CommitJob[OrderPaid] | CallJob[OrderPaid, Any]
+AnyJob = CommitJob[Any] | CallJob[Any, Any]
 
 
 class Desk(Protocol):
@@ -111,7 +121,8 @@ KINDS: Sequence[AnyJob] = (
 OUT_OF_MEMORY, OUT_OF_ORDER, UNACCEPTABLE = Killed("memory"), Transient("out of order"), Permanent("never")
 
 
-def kind_entry(job_type: AnyJob, desk: Any) -> QueueEntry:
+def kind_entry(job_type: JobType[Any], desk: Any) -> QueueEntry:
     if isinstance(job_type, CallJob):
         return queue_handler(job_type, provider=lambda _: desk)
+    assert isinstance(job_type, CommitJob)
     return queue_handler(job_type)

@@ -30,6 +30,22 @@ from tests.faults.planted_path import (
     republishing,
     sweep_marking_first,
 )
+from tests.faults.planted_shop import (
+    NAMING_ATTEMPTS,
+    PATIENT_CODES,
+    RINGING_ALWAYS,
+    RINGING_ANEW,
+    Anew,
+    DropsWhatIsEarly,
+    ForgetsWhoWaits,
+    SkipsGaps,
+    Yesterday,
+    advancing_first,
+    clearing_first,
+    never_rewinding,
+    rolling_up,
+    writing,
+)
 from tests.faults.planted_stores import (
     ConflictIsDuplicate,
     DeadIsDead,
@@ -38,6 +54,7 @@ from tests.faults.planted_stores import (
     Unconditional,
 )
 from tests.faults.product import checkout_with
+from tests.faults.template import handler_of
 from tests.faults.world import Setting, World
 
 
@@ -54,8 +71,8 @@ RELAY, SWEEP = "handlers.stream_relay.handler", "handlers.schedule_sweep.handler
 GIFTS = "handlers.queue_gifts.handler"
 
 
-def consumed_by(subscriber: str, rewired: Rewired) -> Callable[[Setting], Setting]:
-    return entry(f"handlers.queue_{subscriber}.handler", rewired)
+def consumed_by(subscriber: str, rewired: Callable[[World], Entry]) -> Callable[[Setting], Setting]:
+    return entry(handler_of(subscriber), rewired)
 
 
 def counting(rewired: Rewired) -> Callable[[Setting], Setting]:
@@ -70,6 +87,9 @@ def cards(make: Callable[[World], Entry]) -> Callable[[Setting], Setting]:
     return entry("handlers.api_checkout.handler", make)
 
 
+ROLLUP = "handlers.schedule_rollup.handler"
+
+_EARLY, _BEHIND = ("statement, early",), ("statement, behind a dead letter",)
 _RACED = "checkout, raced by another payload"
 _COUNTING, _FRAIL = ("commit, grouped",), ("redrive after a permanent error",)
 
@@ -132,5 +152,33 @@ BUGS: Sequence[Bug] = (
         "watch overrules a result",
         ("redrive of what was done",),
         entry("handlers.schedule_watch.handler", overruling_watch),
+    ),
+    Bug("early event not parked", _BEHIND, consumed_by("statement", writing(DropsWhatIsEarly))),
+    Bug("gap in a line not seen", _EARLY, consumed_by("statement", writing(SkipsGaps))),
+    Bug("parked event never released", _BEHIND, consumed_by("statement", writing(ForgetsWhoWaits))),
+    Bug(
+        "step's progress written before its messages",
+        ("campaign, in steps",),
+        entry(handler_of("campaigns"), advancing_first),
+    ),
+    Bug("reminder's key of the attempt", ("reminders",), consumed_by("reminders", RINGING_ANEW)),
+    Bug("cancelled reminder rings", ("remind",), consumed_by("reminders", RINGING_ALWAYS)),
+    Bug("login code without deadline", ("login codes, too late",), consumed_by("login-codes", PATIENT_CODES)),
+    Bug("roll-up of the tick's yesterday", ("roll-up",), entry(ROLLUP, rolling_up(Yesterday))),
+    Bug("roll-up written anew by each tick", ("roll-up",), entry(ROLLUP, rolling_up(Anew))),
+    Bug(
+        "webhook id of the attempt",
+        ("webhooks, of a receiver that is down",),
+        consumed_by("webhooks", NAMING_ATTEMPTS),
+    ),
+    Bug(
+        "due time cleared before it is published",
+        ("webhooks, due",),
+        entry("handlers.schedule_webhooks.handler", clearing_first),
+    ),
+    Bug(
+        "end of a job not told, and not told again",
+        ("webhooks, of ends",),
+        entry("handlers.stream_webhooks.handler", never_rewinding),
     ),
 )

@@ -44,7 +44,7 @@ class Rewired:
 
     job_type: AnyJob
     store: Store = DynamoStore
-    provider: Callable[[World], Any] = lambda world: world.desk
+    provider: Callable[[World, Deployment], Any] = lambda world, _deployment: world.desk
     before: Callable[[Deployment, Sequence[Record]], None] = lambda _deployment, _records: None
     answered: Callable[[Sequence[Record], Outcomes], Mapping[str, Any]] = batch_response
     one_by_one: bool = False
@@ -52,10 +52,10 @@ class Rewired:
     def __call__(self, world: World) -> Entry:
         def build(deployment: Deployment) -> LambdaHandler:
             store = self.store(deployment)
-            around = Surroundings(store, deployment.clock, deployment.chance, deployment.sleep)
-            perform = _performer(lambda _: self.provider(world), deployment)
-            consumer: Consumer[Any] = Consumer(self.job_type, around, perform)
             queue = SqsQueue(deployment)
+            around = Surroundings(store, deployment.clock, deployment.chance, deployment.sleep, queue)
+            perform = _performer(lambda _: self.provider(world, deployment), deployment)
+            consumer: Consumer[Any] = Consumer(self.job_type, around, perform)
 
             def handle(event: Any, context: LambdaContext) -> Any:
                 records = [Record.from_lambda(raw) for raw in event["Records"]]
@@ -129,8 +129,8 @@ def key_of_the_attempt(job: Job[OrderPaid]) -> Call[Mailer]:
     return Call(lambda mailer: {"id": mailer.send(receipt, key=f"{job.idempotency_key}-{job.attempt}")})
 
 
-MAILED_BY_ATTEMPT = Rewired(key_of_the_attempt, provider=lambda world: world.mail)
-TELLING = Rewired(queue_receipts.send_receipt, store=TellingLedger, provider=lambda world: world.mail)
+MAILED_BY_ATTEMPT = Rewired(key_of_the_attempt, provider=lambda world, _: world.mail)
+TELLING = Rewired(queue_receipts.send_receipt, store=TellingLedger, provider=lambda world, _: world.mail)
 
 
 def unclaimed(world: World) -> Entry:

@@ -79,6 +79,26 @@ def on_a_bad_day(service: str, operation: str) -> Script:
     return script
 
 
+def once_refused(service: str, operation: str, story: Script) -> Script:
+    """A story of which AWS is too busy for one call, for longer than the SDK is patient."""
+
+    def script(world: World) -> None:
+        world.rig.aws.switches.throttle(service, operation, CALL_ATTEMPTS)
+        story(world)
+
+    return script
+
+
+def once_without_mail(story: Script) -> Script:
+    """A story whose first mail is not taken at once."""
+
+    def script(world: World) -> None:
+        world.mailroom.refuses = 1
+        story(world)
+
+    return script
+
+
 def back_from_an_outage(world: World) -> None:
     """The relay was down; what it finds is old, in part swept by then, and one row is no event at all."""
     world.relays = False
@@ -193,7 +213,7 @@ def redriven_by_command(world: World) -> None:
     world.front.trouble = Permanent("never")
     two_orders(world)
     world.front.trouble = None
-    redriver.redrive_by_command(world, "frail")
+    redriver.by_command(world, "frail")
     world.quiet()
 
 

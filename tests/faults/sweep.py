@@ -1,13 +1,14 @@
 """The sweep: each scenario once as it is, then once for each fault at each call, and under each condition."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from infra.testkit.gate import Plan, Spot
+from infra.testkit.gate import Plan, Site, Spot
 from infra.testkit.rig import NeverQuietError
 from tests.faults.conditions import CONDITIONS, DUPLICATES, FREEDOMS, SEEDS
 from tests.faults.invariants import Violation, violations
-from tests.faults.scenarios import Scenario
+from tests.faults.scenario import Scenario
 from tests.faults.world import NotAtRestError, Setting, World, world
 
 DOUBLED = "copy at once, as a new message"
@@ -81,10 +82,25 @@ class Calls:
 
 def calls_of(scenario: Scenario, variant: Variant = unchanged) -> Calls:
     alone = replay(scenario, Trial(), variant)
+    calls = sampled(alone.calls, scenario.samples)
     if not scenario.crosses or alone.violations:
-        return Calls(alone.calls, (), alone.violations)
+        return Calls(calls, (), alone.violations)
     doubled = replay(scenario, Trial(condition=DOUBLED), variant)
-    return Calls(alone.calls, doubled.calls)
+    return Calls(calls, sampled(doubled.calls, scenario.samples))
+
+
+def sampled(calls: Sequence[Spot], most: int) -> Sequence[Spot]:
+    """Of each site, `most` calls: the first, the last, and others evenly between."""
+    by_site: dict[Site, list[Spot]] = defaultdict(list)
+    for spot in calls:
+        by_site[spot.site].append(spot)
+    return [spot for spots in by_site.values() for spot in _spread(spots, most)]
+
+
+def _spread(spots: Sequence[Spot], most: int) -> Sequence[Spot]:
+    if len(spots) <= most:
+        return spots
+    return [spots[number * (len(spots) - 1) // (most - 1)] for number in range(most)]
 
 
 def trials(calls: Calls) -> Iterator[Trial]:

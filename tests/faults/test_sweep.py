@@ -7,10 +7,11 @@ import pytest
 
 from tests.faults.planted import BUGS, Bug
 from tests.faults.report import look_for
-from tests.faults.scenarios import SCENARIOS, Scenario
+from tests.faults.scenario import Scenario
+from tests.faults.scenarios import SCENARIOS
 from tests.faults.sweep import Trial, calls_of, replay, trials
 
-SLICE = 6
+SLICE = 4
 SEEN_AT_ONCE = 12
 """Replays after which a planted bug of the daily slice is found at the latest."""
 

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from handlers import queue_invoices, queue_loyalty, queue_receipts, queue_warehouse
+from handlers.postroom import strict_json
 from handlers.postroom.aws.expressions import from_attributes
+from handlers.postroom.discovery import job_types
+from handlers.postroom.jobs import JobType
 from handlers.postroom.storage import Item
 from infra.local.aws.direct import Direct
 from infra.local.aws.sqs.message import Message
@@ -20,28 +22,25 @@ from infra.testkit.gate import Plan, Spot
 from infra.testkit.provider import Watched
 from infra.testkit.rig import Rig
 from tests.faults.client import Clients
-from tests.faults.kinds import KINDS, AnyJob, FrontDesk, kind_entry
+from tests.faults.evidence import Change, Promised
+from tests.faults.kinds import KINDS, FrontDesk, kind_entry
 from tests.faults.logs import collected
 from tests.faults.product import PRODUCT, Entries
-from tests.faults.providers import Mailroom
-from tests.faults.template import SHOP, parameters, template_for
+from tests.faults.providers import Clerk, Mailroom, Receiver
+from tests.faults.template import SHOP, handler_of, logical, parameters, template_for
 
 DAY_SECONDS = 86_400.0
 AGES = (61.0, 13 * 3600.0)
 """Steps in time after which the schedules are tried: old enough for the sweep, then for all the rest."""
 MOST_ROUNDS = 12
-SCHEDULES = ("SweepFunction", "WatchFunction", "ReconcileFunction")
 
-JOB_TYPES: Mapping[str, AnyJob] = {
-    each.subscriber: each
-    for each in (
-        queue_receipts.send_receipt,
-        queue_invoices.store_invoice,
-        queue_loyalty.credit_points,
-        queue_warehouse.request_pick,
-        *KINDS,
-    )
-}
+JOB_TYPES: Mapping[str, JobType[Any]] = {each.subscriber: each for each in (*job_types("handlers"), *KINDS)}
+SCHEDULES = frozenset(
+    {"SweepFunction", "WatchFunction", "ReconcileFunction", "WebhooksDueFunction", "RollupFunction"}
+)
+MINUTELY = SCHEDULES - {"WebhooksDueFunction", "RollupFunction"}
+STEP_RECIPIENTS = 4
+"""Of a campaign: so that six make two steps."""
 
 OnArrival = Callable[["World", Queue, Message], None]
 
@@ -52,10 +51,11 @@ class NotAtRestError(AssertionError):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a world is made of. `entries` replace the product's."""
+    """What a world is made of. `entries` replace the product's; `schedules` are those that run."""
 
     subscribers: tuple[str, ...]
     entries: Entries = field(default_factory=dict)
+    schedules: frozenset[str] = MINUTELY
     change_template: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda template: template
 
 
@@ -68,23 +68,28 @@ class World:
         self.lines = lines
         self.rig = Rig(plan, seed)
         self.clock = self.rig.clock
-        self.mailroom, self.gateway, self.front = Mailroom(), CardGateway(Switch(self.clock.now)), FrontDesk()
+        self.mailroom, self.gateway = Mailroom(self.clock.now), CardGateway(Switch(self.clock.now))
+        self.front, self.clerk, self.receiver = FrontDesk(), Clerk(), Receiver(self.clock.now)
         self.mail: Watched = self._watched("mail", self.mailroom)
         self.cards: Watched = self._watched("cards", StubCards(self.gateway))
         self.desk: Watched = self._watched("desk", self.front)
+        self.web: Watched = self._watched("receiver", self.receiver)
         self.on_arrival: OnArrival | None = None
         self.redriven: set[str] = set()
+        self.act: Callable[..., bool] = lambda *_: True
         self.disturbed = False
         self.relays = True
         self.delivered: list[tuple[str, str]] = []
         self.failures: list[Invocation] = []
+        self.changes: list[Change] = []
         self.stack = self._stack(seed)
         self.clients = Clients(self.stack, self.clock, self.pass_time)
+        self._read = 0
         self._arrived: set[int] = set()
         self._idle: list[int] = []
 
     @property
-    def job_types(self) -> Sequence[AnyJob]:
+    def job_types(self) -> Sequence[JobType[Any]]:
         return [JOB_TYPES[each] for each in self.setting.subscribers]
 
     # -- driving
@@ -121,7 +126,8 @@ class World:
 
     def run_schedules(self) -> bool:
         """Whether none of them failed."""
-        runs = [self.run_schedule(name) for name in SCHEDULES]
+        names = [schedule.function.name for schedule in self.stack.schedules]
+        runs = [self.run_schedule(name) for name in names if name in self.setting.schedules]
         return all(run.error is None for run in runs)
 
     def run_schedule(self, function: str) -> Invocation:
@@ -160,6 +166,17 @@ class World:
         return {(row["pk"], row["sk"]): row for row in self._items("JobsTable")}
 
     @property
+    def events(self) -> list[Promised]:
+        """Every event that an item of the Shop table promises to tell."""
+        items = [item for item in self.shop_items if str(item.get("event", "")).startswith("{")]
+        return [Promised(strict_json.loads(item["event"]), item["bornAt"] / 1000) for item in items]
+
+    @property
+    def promised(self) -> list[tuple[Promised, JobType[Any]]]:
+        """Every job that somebody may count on."""
+        return [(each, kind) for each in self.events for kind in self.job_types if each.type in kind.on.names]
+
+    @property
     def orders(self) -> list[Item]:
         return [item for item in self.shop_items if item["sk"] == "entity" and "lines" in item]
 
@@ -173,10 +190,10 @@ class World:
             return queue.messages
 
     def queue(self, subscriber: str) -> Queue:
-        return self.rig.aws.sqs.queue(self.stack.ref(f"{subscriber.capitalize()}Queue"))
+        return self.rig.aws.sqs.queue(self.stack.ref(f"{logical(subscriber)}Queue"))
 
     def dead_letters(self, subscriber: str) -> Queue:
-        return self.rig.aws.sqs.queue(self.stack.ref(f"{subscriber.capitalize()}DeadLetterQueue"))
+        return self.rig.aws.sqs.queue(self.stack.ref(f"{logical(subscriber)}DeadLetterQueue"))
 
     def _items(self, table: str) -> list[Item]:
         return [from_attributes(item) for item in self.rig.aws.dynamodb.table(self.stack.ref(table)).items]
@@ -189,11 +206,16 @@ class World:
     def _stack(self, seed: int) -> Stack:
         entries = {path: make(self) for path, make in {**PRODUCT, **self.setting.entries}.items()}
         entries |= {
-            f"handlers.queue_{each.subscriber}.handler": kind_entry(each, self.desk)
+            handler_of(each.subscriber): kind_entry(each, self.desk)
             for each in self.job_types
-            if each.subscriber not in SHOP and f"handlers.queue_{each.subscriber}.handler" not in entries
+            if each.subscriber not in SHOP and handler_of(each.subscriber) not in entries
         }
-        options = Options(runner=self.rig.runner(entries), observers=[self._observe], seed=seed)
+        options = Options(
+            runner=self.rig.runner(entries),
+            overrides={"STEP_RECIPIENTS": str(STEP_RECIPIENTS)},
+            observers=[self._observe],
+            seed=seed,
+        )
         template = self.setting.change_template(template_for(self.setting.subscribers))
         return Stack(template, parameters(), self.rig.aws, options)
 
@@ -204,6 +226,15 @@ class World:
                 self.delivered.append((record["body"], publication))
         if invocation.error is not None:
             self.failures.append(invocation)
+        self._note_changes()
+
+    def _note_changes(self) -> None:
+        """Streams forget after a day, and stories are longer."""
+        table = self.rig.aws.dynamodb.table(self.stack.ref("ShopTable"))
+        assert table.stream is not None
+        for record in table.stream.read(self._read, table.stream.end):
+            self.changes.append(Change.of(record))
+        self._read = table.stream.end
 
     @property
     def _pollables(self) -> list[Any]:

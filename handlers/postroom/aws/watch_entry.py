@@ -1,9 +1,10 @@
 """The watch's Lambda handler."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..discovery import job_types
+from ..jobs import JobType
 from ..open_jobs import oldest_open_seconds
 from ..watch import Watch
 from .dead_letters import SqsDeadLetters
@@ -16,13 +17,19 @@ from .tables import DynamoStore
 
 def watch_handler(package: str) -> Entry:
     """Watches the dead-letter queue of every subscriber of a package; returns what it found."""
+    return watching(lambda: job_types(package))
+
+
+def watching(
+    kinds: Callable[[], Sequence[JobType[Any]]], store_of: Callable[[Deployment], DynamoStore] = DynamoStore
+) -> Entry:
+    """The same for these types of jobs. `store_of` makes the tables that it works on."""
 
     def build(deployment: Deployment) -> LambdaHandler:
-        store = DynamoStore(deployment)
+        store = store_of(deployment)
         watch, open_jobs = Watch(store, deployment.clock), DynamoOpenJobs(store)
         queues = [
-            (each, SqsDeadLetters(deployment, each.subscriber, ordered=each.is_ordered))
-            for each in job_types(package)
+            (each, SqsDeadLetters(deployment, each.subscriber, ordered=each.is_ordered)) for each in kinds()
         ]
 
         def handle(_event: Any, context: LambdaContext) -> Mapping[str, int]:
