@@ -40,7 +40,7 @@ load: .venv/local ## Place 5,000 orders from 8 clients, and print orders per sec
 outage: .venv/local ## Watch 3,000 receipts live through an hour without mail (a minute or two)
 	@$(BIN)/python -m infra.local.shows outage
 
-blast: .venv/local ## Send a campaign to 50,000 with orders among it, and print both lanes' latencies
+blast: .venv/local ## Send a campaign to 50,000 with password resets among it, and print both lanes' latencies
 	@$(BIN)/python -m infra.local.shows blast
 
 bill: .venv/local ## Print what an order costs: AWS calls and write units, step by step

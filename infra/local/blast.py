@@ -1,6 +1,6 @@
-"""`blast`: a campaign to very many through the local run, with orders placed among it.
+"""`blast`: a campaign to very many through the local run, with passwords forgotten among it.
 
-What is to be seen: each recipient gets exactly one mail, and nobody's receipt waits behind the campaign.
+What is to be seen: each recipient gets exactly one mail, and nobody's link waits behind the campaign.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 
 from rich.console import Console
 
@@ -19,14 +20,15 @@ from handlers.postroom.aws.expressions import key_attributes, to_attributes
 from handlers.postroom.storage import Put
 from handlers.shop import audiences
 from handlers.shop.audiences import Audience, Size
-from infra.local.client import OPEN_STATES, Client, cart
+from handlers.shop.customers import customer_id, customer_key
+from infra.local.client import OPEN_STATES, Client
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.providers.mail import Mail
 from infra.local.shop_facts import Facts
 from infra.local.stubs import StubCards, StubMailer, stub_runner
 from infra.local.waiting import wait_for
 
-TENANT, CUSTOMER = "ada", "bola"
+TENANT = "ada"
 AUDIENCE = "everybody"
 BULK = ("CampaignsQueue", "CampaignMailsQueue")
 CAMPAIGN = {
@@ -35,7 +37,7 @@ CAMPAIGN = {
     "text": "Dear {name},\ncome and see.\n",
 }
 PATIENCE_SECONDS = 900.0
-SECONDS_BETWEEN_ORDERS = 0.5
+SECONDS_BETWEEN_RESETS = 0.5
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Blast:
     steps: int
     bulk: Sequence[float]
     urgent: Sequence[float]
-    orders: int
+    resets: int
 
     @property
     def lost(self) -> int:
@@ -60,21 +62,20 @@ class Blast:
 
     @property
     def is_good(self) -> bool:
-        return not self.lost and not self.doubled and len(self.urgent) == self.orders
+        return not self.lost and not self.doubled and len(self.urgent) == self.resets
 
 
 @dataclass
-class Customer:
-    """Places an order every now and then, and notes when each was answered."""
+class Forgetful:
+    """Customers who have forgotten their passwords, one every now and then, and when each was answered."""
 
-    url: str
-    token: str
+    run: LocalRun
     answered: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
-    def shopping(self) -> Iterator[None]:
+    def asking(self) -> Iterator[None]:
         ended = threading.Event()
-        thread = threading.Thread(target=self._shop, args=[ended], daemon=True)
+        thread = threading.Thread(target=self._ask_on, args=[ended], daemon=True)
         thread.start()
         try:
             yield
@@ -82,26 +83,23 @@ class Customer:
             ended.set()
             thread.join()
 
-    def _shop(self, ended: threading.Event) -> None:
-        client = Client(self.url, self.token)
-        number = 1
-        while True:
-            number += self._place(client, number)
-            if ended.wait(SECONDS_BETWEEN_ORDERS):
-                break
-        client.close()
+    def _ask_on(self, ended: threading.Event) -> None:
+        for number in count(1):
+            self._ask(f"forgetful-{number}")
+            if ended.wait(SECONDS_BETWEEN_RESETS):
+                return
 
-    def _place(self, client: Client, number: int) -> bool:
-        """Whether it was accepted; if not, the same order may be placed again."""
-        email = f"customer-{number}@example.com"
+    def _ask(self, caller: str) -> None:
+        email = f"{caller}@example.com"
+        _put(self.run, Put(customer_key(customer_id(caller)), {"name": caller, "email": email}))
+        client = Client(self.run.urls.api, self.run.stack.token(caller))
         try:
-            answer = client.checkout(f"among-{number}", cart(email))
+            if client.command("/password-resets", caller, {}).status == 202:
+                self.answered[email] = time.time()
         except ConnectionError:
-            return False
-        if answer.status != 202:
-            return False
-        self.answered[email] = time.time()
-        return True
+            return
+        finally:
+            client.close()
 
 
 def blast(recipients: int) -> int:
@@ -140,17 +138,17 @@ def _put(run: LocalRun, put: Put) -> None:
 def _measured(run: LocalRun, recipients: int) -> Blast:
     facts = Facts(run)
     tenant = Client(run.urls.api, run.stack.token(TENANT))
-    customer = Customer(run.urls.api, run.stack.token(CUSTOMER))
+    forgetful = Forgetful(run)
     answer = tenant.start_campaign("blast", CAMPAIGN)
     begun = time.time()
-    with customer.shopping():
+    with forgetful.asking():
         path = answer.headers["location"]
         wait_for(lambda: _is_handed_out(tenant, path), PATIENCE_SECONDS, "all handed out", pause=0.5)
         wait_for(lambda: not facts.backlog(BULK), PATIENCE_SECONDS, "the bulk lane empty", pause=0.5)
     wait_for(lambda: not facts.is_work_left(), PATIENCE_SECONDS, "all queues empty", pause=0.5)
     tenant.close()
     steps = sum(row["sk"]["S"] == "campaigns" for row in facts.items("JobsTable"))
-    return outcome_of(run.mailbox.mails, recipients, begun, customer.answered, steps)
+    return outcome_of(run.mailbox.mails, recipients, begun, forgetful.answered, steps)
 
 
 def _is_handed_out(tenant: Client, path: str) -> bool:
@@ -164,7 +162,7 @@ def _is_handed_out(tenant: Client, path: str) -> bool:
 def outcome_of(
     mails: Sequence[Mail], recipients: int, begun: float, answered: Mapping[str, float], steps: int
 ) -> Blast:
-    """From the mailbox. `begun` and `answered` are epoch seconds: of the campaign, and of each order."""
+    """From the mailbox. `begun` and `answered` are epoch seconds: of the campaign, and of each reset."""
     bulk = [mail for mail in mails if mail.recipients[0] not in answered]
     urgent = [mail for mail in mails if mail.recipients[0] in answered]
     waits = sorted(mail.times[0] - begun for mail in bulk)
@@ -175,7 +173,7 @@ def outcome_of(
         steps=steps,
         bulk=waits,
         urgent=sorted(mail.times[0] - answered[mail.recipients[0]] for mail in urgent),
-        orders=len(answered),
+        resets=len(answered),
     )
 
 
@@ -185,7 +183,7 @@ def told(outcome: Blast) -> str:
         f"{outcome.recipients} recipients in {outcome.steps} steps: {outcome.lost} lost, "
         f"{outcome.doubled} doubled, {len(outcome.bulk) / max(seconds, 0.001):.0f} mails/s.\n"
         f"Bulk lane, from the campaign's answer to the mail: {_spread(outcome.bulk)}.\n"
-        f"Receipts of {outcome.orders} orders placed among it, from the order's answer to the mail: "
+        f"{outcome.resets} password links asked for among it, from the request's answer to the mail: "
         f"{_spread(outcome.urgent)}."
     )
 

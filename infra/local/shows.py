@@ -13,7 +13,7 @@ EXAMPLES = """examples:
   python -m infra.local.shows chaos --orders 200    kill functions again and again, and count what came of it
   python -m infra.local.shows outage                3,000 receipts and an hour without mail
   python -m infra.local.shows bill --orders 10      what ten orders cost that come in together
-  python -m infra.local.shows blast --recipients 500  a campaign, with orders placed among it
+  python -m infra.local.shows blast --recipients 500  a campaign, with password resets among it
 """
 
 

@@ -18,6 +18,7 @@ from handlers.postroom.errors import Permanent, ProviderError, Transient
 from handlers.postroom.http import Respond
 from handlers.postroom.jobs import CallJob
 from handlers.shop.checkout import checkout
+from handlers.shop.password_resets import LinkMailer, Tokens
 from handlers.shop.ports import CardDeclined, Charge, ChargeBook, ChargePage, Mail, Mailer, PastCharge
 from handlers.shop.reconcile import Reconciliation
 from infra.local.functions import FunctionSettings, InProcess, Runner
@@ -101,6 +102,11 @@ def reconcile_entry(book: ChargeBook) -> Entry:
     return Entry(build)
 
 
+def links_over(mailer: Mailer, deployment: Deployment) -> LinkMailer:
+    """Mails links as the function would, over this mailer."""
+    return LinkMailer(mailer, Tokens(deployment.setting("LINK_SECRET")), deployment.setting("RESET_URL"))
+
+
 def stub_runner(mailer: Mailer, cards: StubCards, receipts: CallJob[Any, Any] | None = None) -> RunnerFactory:
     """Return how functions are run when those that call providers get these.
 
@@ -123,6 +129,9 @@ def stub_runner(mailer: Mailer, cards: StubCards, receipts: CallJob[Any, Any] | 
         "handlers.queue_welcome.handler": queue_handler(calling("welcome"), provider=lambda _: mailer),
         "handlers.queue_campaign_mails.handler": queue_handler(
             calling("campaign-mails"), provider=lambda _: mailer
+        ),
+        "handlers.queue_password_reset.handler": queue_handler(
+            calling("password-reset"), provider=lambda deployment: links_over(mailer, deployment)
         ),
     }
 

@@ -34,7 +34,7 @@ from handlers.queue_welcome import send_welcome
 from handlers.shop.checkout import checkout
 from handlers.shop.login_codes import CodeMailer, Codes
 from handlers.shop.orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order_key
-from handlers.shop.password_resets import LinkMailer, Tokens
+from handlers.shop.password_resets import LinkMailer
 from infra.expand import expand, parameter_values, parse
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
@@ -45,7 +45,7 @@ from infra.local.http_messages import HttpAnswer, HttpRequest
 from infra.local.providers.cards import CardGateway
 from infra.local.providers.outages import Switch
 from infra.local.stack import Options, Stack, poll
-from infra.local.stubs import StubCards, reconcile_entry
+from infra.local.stubs import StubCards, links_over, reconcile_entry
 from tests.openapi import published
 from tests.path.cards import GuardedCards
 from tests.path.facts import Facts
@@ -295,8 +295,7 @@ class Shop(Facts):
         return Mortal(InProcess(settings.handler, with_shared_clients, self._entries.get(settings.handler)))
 
     def _links(self, deployment: Deployment) -> LinkMailer:
-        tokens = Tokens(deployment.setting("LINK_SECRET"))
-        return LinkMailer(self.mailer, tokens, deployment.setting("RESET_URL"))
+        return links_over(self.mailer, deployment)
 
     def _codes(self, deployment: Deployment) -> CodeMailer:
         return CodeMailer(self.mailer, Codes(deployment.setting("CODE_SECRET")))
