@@ -76,7 +76,7 @@ requirements: .venv/dev ## Lock what is deployed: the newest that pyproject.toml
 	@$(BIN)/python -m infra.requirements
 
 build: .venv/local .venv-sam/$(SAM_CLI_VERSION) ## Validate the template and build the functions as they are deployed
-	@$(BIN)/python -m infra.build $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE))
+	@$(BIN)/python -m infra.build $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE)) $(if $(TWICE),--twice)
 
 rie: .venv/local .venv-sam/$(SAM_CLI_VERSION) .venv-rie/$(RUNTIME_CLIENT_VERSION) ## Call each built function under AWS's Runtime Interface Emulator
 	@$(BIN)/python -m infra.build --here --no-validation --place .aws-sam/here

@@ -48,6 +48,7 @@ def _tags(wheel: Path) -> list[str]:
 
 
 def _machine(library: Path) -> int | None:
-    header = library.read_bytes()[:20]
+    with library.open("rb") as file:
+        header = file.read(20)
     little_endian_elf64 = header.startswith(b"\x7fELF\x02\x01")
     return struct.unpack_from("<H", header, 18)[0] if little_endian_elf64 and len(header) == 20 else None

@@ -6,6 +6,8 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 FUNCTION_LIMIT_MB = 16.0
@@ -35,7 +37,7 @@ def digest(package: Path) -> str:
     whole = hashlib.sha256()
     for file in _files(package):
         name = file.relative_to(package).as_posix()
-        whole.update(f"{name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+        whole.update(f"{name}\0{_digest_of(_identity(file))}\n".encode())
     return whole.hexdigest()
 
 
@@ -66,6 +68,27 @@ def too_large(packages: Iterable[Path]) -> Mapping[str, str]:
         for package in packages
         if megabytes(package) > limit(package)
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """A file that packages share is one file: it is read once."""
+
+    device: int
+    number: int
+    changed_ns: int
+    size: int
+    path: Path = field(compare=False)
+
+
+def _identity(file: Path) -> _Identity:
+    status = file.stat()
+    return _Identity(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, file)
+
+
+@cache
+def _digest_of(file: _Identity) -> str:
+    return hashlib.sha256(file.path.read_bytes()).hexdigest()
 
 
 def _files(package: Path) -> Iterator[Path]:

@@ -20,7 +20,7 @@ NOT_SHOWN: tuple[tuple[str, str], ...] = (
         "aws lambda invoke --function-name NAME --payload fileb://event.json out.json",
     ),
     (
-        "alarms: MiniStack keeps no metrics of queues and functions",
+        "alarms: MiniStack has no metric math, and no metrics of queues and functions",
         "aws cloudwatch describe-alarms --state-value INSUFFICIENT_DATA",
     ),
 )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from infra.deploy_local.refused import refused, without
+from infra.expand import parse
 from infra.processes import Shell
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +46,15 @@ class Workspace:
     def build(self, architecture: str) -> None:
         """What `make build` does, but for the validation. Raises `CommandFailed`."""
         self._python("-m", "infra.build", "--architecture", architecture, "--no-validation")
+
+    def leave_out_what_is_refused(self) -> Sequence[str]:
+        """Of the template that was built. Returns the logical ids."""
+        built = self.path / ".aws-sam" / "build" / "template.yaml"
+        template = parse(built.read_text(encoding="utf-8"))
+        left_out = refused(template)
+        # JSON is YAML as well.
+        built.write_text(json.dumps(without(template, left_out), default=str), encoding="utf-8")
+        return left_out
 
     def give_more_points(self) -> None:
         """Change the loyalty points' rate. Raises `ValueError` when the code no longer says it so."""

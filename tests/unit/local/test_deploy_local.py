@@ -12,6 +12,7 @@ import pytest
 from infra.deploy_local import mappings
 from infra.deploy_local.ministack import settings
 from infra.deploy_local.not_shown import NOT_SHOWN
+from infra.deploy_local.refused import refused, without
 from infra.deploy_local.routes import Gateway, Issuer, Route, routes
 from infra.deploy_local.workspace import ROOT, Workspace
 from infra.expand import expand, parse, transform
@@ -103,6 +104,17 @@ def test_routes_that_are_there_are_left_alone() -> None:
 
     assert Gateway(client, "api").add(WANTED, ISSUER, ARNS) == 0
     assert client.authorizers == client.integrations == []
+
+
+def test_alarm_on_several_metrics_is_left_out_and_nothing_else() -> None:
+    plain = {"Type": "AWS::CloudWatch::Alarm", "Properties": {"MetricName": "Errors"}}
+    mathematical = {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Metrics": [{"Id": "age"}]}}
+    template = {"Outputs": {}, "Resources": {"Plain": plain, "Mathematical": mathematical}}
+
+    left_out = refused(template)
+
+    assert left_out == ["Mathematical"]
+    assert without(template, left_out) == {"Outputs": {}, "Resources": {"Plain": plain}}
 
 
 class FakeLambda:
