@@ -40,7 +40,9 @@ class Tour:
         self._done("its shipping", f"/orders/{order}/ship", {"phone": "+2348012345678"})
         self._done("a signup", "/signup", {"name": "Ada", "email": EMAIL})
         self._done("a password link", "/password-resets", {})
+        self._done("a login code", "/login-codes", {"email": EMAIL})
         self._done("a wallet's credit", "/wallet/credits", {"amount": 500_000})
+        self._is_reminded()
         self._is_online()
         self._writes_to_all()
         self._schedules()
@@ -61,6 +63,11 @@ class Tour:
         self.story.check(inside.status == 422, f"a webhook to this machine: {inside.status}, as in Lambda")
         answer = self.client.command("/webhooks", self._key(), {"url": NOWHERE})
         self.story.check(answer.status == 201, f"a webhook to {NOWHERE}: {answer.status}")
+
+    def _is_reminded(self) -> None:
+        self._done("a reminder", "/reminders", {"email": EMAIL, "text": "Tea.", "inSeconds": 2})
+        wait_for(lambda: self._sent("Your reminder") == 1, PATIENCE_SECONDS, "the mail of the reminder")
+        self.story.check(True, "its mail came over SMTP when it was due")
 
     def _is_online(self) -> None:
         hello = self.client.post("/online")
