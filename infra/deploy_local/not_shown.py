@@ -4,7 +4,7 @@ from __future__ import annotations
 
 NOT_SHOWN: tuple[tuple[str, str], ...] = (
     (
-        "IAM: that the roles grant what the functions call",
+        "IAM, as AWS judges it: `make check` compares each role with the calls that were seen",
         "aws logs tail LOG-GROUP --filter-pattern AccessDenied",
     ),
     (
