@@ -46,7 +46,7 @@ def erase(
     facts: dict[str, Any] = {"subject": subject, "found": found.counts}
     if not found.counts:
         return desk.result(facts, lambda console: console.print(f"nothing personal of {subject} is left"))
-    told = ", ".join(f"{number} {name}" for name, number in found.counts.items())
+    told = ", ".join(count(number, name.removesuffix("s")) for name, number in found.counts.items())
     if not desk.may(f"Erase what is personal of {subject}: {told}?", yes=yes, dry_run=dry_run):
         return desk.result({**facts, "dryRun": True}, lambda _: None)
     with desk.progress("erasing") as report:

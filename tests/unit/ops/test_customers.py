@@ -197,7 +197,7 @@ def test_it_asks_first(shop: Shop, operator: Operator, answer: str, left: int) -
 
     result = operator.type("customers", "erase", "ada", answer=answer)
 
-    assert "1 orders" in result.output
+    assert "1 order, " in result.output
     assert len(shop.invoices()) == left
 
 
