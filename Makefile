@@ -51,7 +51,6 @@ check: .venv/dev .venv-scan/$(CHECKOV_VERSION)-$(CFRIPPER_VERSION) ## Check styl
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
-	@$(BIN)/cfn-lint template.yaml
 	@$(BIN)/python -m infra.checks
 	@$(BIN)/python -m infra.checks.thorough .venv-scan/bin
 

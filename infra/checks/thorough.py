@@ -18,7 +18,7 @@ from infra.checks.grants import Grant, differences
 from infra.checks.mutants import hunt
 from infra.checks.mutants.changes import Mutant
 from infra.checks.mutants.known import Known, known
-from infra.checks.scanners import TOOLS, Report, scan
+from infra.checks.scanners import CFN_LINT, TOOLS, Report, scan
 from infra.checks.skips import needless, skips, unskipped
 from infra.checks.template import SHIPPED, Template
 from infra.expand import expand
@@ -44,6 +44,7 @@ class Seen:
         names = [*template.resources, *(f"Parameters/{name}" for name in document["Parameters"])]
         with TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
             files = hunt.write(document, mutants, Path(folder).resolve())
+            files[CFN_LINT].append(path)  # as it is written, too: what SAM takes, cfn-lint knows
             reports: Future[list[Report]] = pool.submit(scan, scanners, files)
             used = _used(path, template)
             return cls(template, names, reports.result(), used)
@@ -66,7 +67,7 @@ def problems(seen: Seen, mutants: Known) -> Iterator[str]:
 
 
 def _of_scanners(seen: Seen) -> Iterator[str]:
-    shipped = [report for report in seen.reports if report.file.name == hunt.SHIPPED]
+    shipped = [report for report in seen.reports if report.file.name in (hunt.SHIPPED, SHIPPED.name)]
     found = unskipped(shipped, skips())
     yield from (f"{each.resource}: {each.problem} [{each.tool} {each.rule}]" for each in found)
     for skip in needless(shipped, skips(), seen.names):
