@@ -1,5 +1,6 @@
 """What general linters find is told unless skipped; a weakened template that nothing catches is missed."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,11 @@ import pytest
 from infra.checks.mutants import scanned
 from infra.checks.mutants.changes import Mutant, put
 from infra.checks.mutants.hunt import SHIPPED, missed_by_grants, missed_by_rules, missed_by_scanners, write
+from infra.checks.mutants.known import Known
 from infra.checks.scanners import CFN_LINT, CFRIPPER, CHECKOV, Report, ScannerFailed, scan
 from infra.checks.skips import Skip, needless, skips, unskipped
 from infra.checks.template import Template
+from infra.checks.thorough import Seen, problems
 from infra.expand import expand
 from tests.template.conftest import ROOT
 
@@ -139,3 +142,19 @@ def test_scanners_are_given_what_a_change_touches_and_what_that_refers_to(tmp_pa
     resources = json.loads((tmp_path / "changed.json").read_text())["Resources"]
     assert set(resources) == {"LoyaltyQueue", "LoyaltyDeadLetterQueue"}
     assert resources["LoyaltyQueue"]["Properties"]["DelaySeconds"] == 1
+
+
+def test_what_is_wrong_is_told_and_counted(shipped: Template, capsys: pytest.CaptureFixture[str]) -> None:
+    found = dataclasses.replace(FOUND, file=Path(SHIPPED))
+    seen = Seen(shipped, list(shipped.resources), [found], used={})
+
+    wrong = list(problems(seen, Known([HARMLESS], [], [])))
+
+    assert "LoyaltyQueue: is in the clear [checkov CKV_1]" in wrong
+    assert "skips.yaml: nothing has need of checkov CKV_AWS_18 on InvoiceBucket" in wrong
+    assert "LoyaltyFunction: its role has dynamodb:PutItem on ShopTable for nothing" in wrong
+    assert "harmless: queue_is_encrypted did not catch it" in wrong
+    printed = capsys.readouterr().out
+    assert "cfn-lint, checkov, cfripper: 1 findings" in printed
+    assert f"roles granted = used 0/{len(list(shipped.functions()))}" in printed
+    assert "mutants caught 0/1" in printed
