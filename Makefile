@@ -22,7 +22,7 @@ help: ## List what make can do
 up: .venv/local ## Run everything here: API, table, topic, queues, mail. Ctrl-C ends it
 	@$(BIN)/python -m infra.local up
 
-demo: .venv/local ## Watch an order, an outage, a poison message and a duplicate, told as a timeline
+demo: .venv/local ## Watch orders, failures, a webhook, a reminder, an account in order and two lanes, as a timeline
 	@$(BIN)/python -m infra.local.shows demo
 
 redrive-demo: .venv/local .venv-aws/$(AWS_CLI_VERSION) ## Watch five redrives of dead letters with the AWS CLI

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 
-from infra.local.client import Client, cart, jobs_of
+from infra.local.client import cart, jobs_of
+from infra.local.demo_shop import SHOP
 from infra.local.local_run import LocalRun, RunOptions
-from infra.local.shop_facts import Facts
-from infra.local.story import NotAsToldError, Telling
+from infra.local.shop_story import SOON_SECONDS, Story
+from infra.local.story import NotAsToldError
 from infra.local.waiting import wait_for
 
-SOON_SECONDS = 15.0
 OUTAGE_SECONDS = 3.0
-
-
-@dataclass
-class Story(Telling):
-    """A running stack, somebody who buys there, and the console on which it is told."""
-
-    run: LocalRun
-
-    def __post_init__(self) -> None:
-        self.facts = Facts(self.run)
-
-    def client(self, caller: str) -> Client:
-        return Client(self.run.urls.api, self.run.stack.token(caller))
 
 
 def demo() -> int:
@@ -41,7 +27,7 @@ def demo() -> int:
     run.start()
     story = Story(console, run)
     try:
-        for step in (an_order, an_outage, a_poison_message, a_duplicate_delivery):
+        for step in (an_order, an_outage, a_poison_message, a_duplicate_delivery, *SHOP):
             step(story)
         console.print("\n[green]All as it should be.[/green]")
     except (NotAsToldError, TimeoutError) as error:

@@ -21,10 +21,10 @@ from handlers.postroom.jobs import CallJob
 from handlers.providers import mail_smtp
 from infra.local.aws_cli import AwsCli
 from infra.local.client import cart, jobs_of
-from infra.local.demo import SOON_SECONDS, Story
 from infra.local.doomed import Doomed
 from infra.local.functions import FunctionSettings, InProcess, Runner, process_environ
 from infra.local.local_run import LocalRun, RunOptions
+from infra.local.shop_story import SOON_SECONDS, Story
 from infra.local.story import NotAsToldError
 from infra.local.waiting import wait_for
 
