@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help up demo redrive-demo test faults load blast outage bill check format build deploy-local rie conformance validate events dashboard contracts fuzz requirements clean
+.PHONY: help up demo redrive-demo test faults load blast outage bill check format build deploy-local rie conformance validate events dashboard contracts fuzz requirements adopt-check clean
 
 # Any Python from 3.11 on will do. A name can be there and not work (pyenv's shims), so each one is tried.
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
@@ -86,6 +86,9 @@ deploy-local: .venv/local .venv-sam/$(SAM_CLI_VERSION) .venv-ministack/$(MINISTA
 
 conformance: .venv/dev .venv-ministack/$(MINISTACK_VERSION) ## Hold the model of AWS against MiniStack, by the tests that hold it against moto
 	@POSTROOM_MINISTACK=.venv-ministack/bin/ministack $(BIN)/pytest --quiet tests/contract -k ministack
+
+adopt-check: .venv/dev .venv-sam/$(SAM_CLI_VERSION) .venv-scan/$(CHECKOV_VERSION)-$(CFRIPPER_VERSION) ## Do what docs/adopt.md says, in a copy: another business in place of the shop
+	@$(BIN)/python -m infra.adopt.rehearsal
 
 clean: ## Remove what make has made
 	rm -rf .venv .venv-aws .venv-fuzz .venv-ministack .venv-rie .venv-sam .venv-scan .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info

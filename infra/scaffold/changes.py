@@ -40,6 +40,7 @@ class Change:
     def make(self, root: Path) -> None:
         path = root / self.path
         if self.before is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("x", encoding="utf-8") as file:
                 file.write(self.after)
         else:

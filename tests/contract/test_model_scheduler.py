@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infra.local.aws import LocalAws, SystemClock
@@ -29,6 +29,7 @@ def at(instant: float) -> str:
     return f"at({datetime.datetime.fromtimestamp(instant, datetime.UTC):%Y-%m-%dT%H:%M:%S})"
 
 
+@settings(deadline=None)
 @given(st.floats(1_796_000_000, 1_796_000_100), st.sampled_from(["rate(1 minute)", "cron(* * * * ? *)"]))
 def test_what_has_run_at_a_millisecond_runs_at_a_later_one(start: float, expression: str) -> None:
     """However its start lies between two: it would else run at that one for ever."""

@@ -7,15 +7,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from handlers.postroom.discovery import job_types
+from handlers.postroom.events import EventType
 from handlers.postroom.http import Answer, answer
 from handlers.postroom.job_lists import JobLists, Page, Place
+from handlers.postroom.jobs import Commit, Job, commit_job
 from handlers.postroom.storage import Key
 from tests.fakes import FakeStore
 from tests.unit.gateway import NOW, fields_of, gateway_event
 
 AT_MS = int(NOW.timestamp() * 1000)
+
+
+class Packed(BaseModel):
+    boxes: int
+
+
+@commit_job(
+    "labels", on=EventType("order.packed", 1, Packed), marker=lambda _id: Key("shop", "order-1", "label")
+)
+def print_label(job: Job[Packed]) -> Commit:
+    return Commit([], result={"boxes": job.data.boxes})
 
 
 @dataclass
@@ -49,7 +63,7 @@ class Lists:
         return place
 
     def get(self, caller: str = "alice", **query: str) -> Answer:
-        respond = JobLists(self.index, self.store, job_types("handlers"))
+        respond = JobLists(self.index, self.store, [*job_types("handlers"), print_label])
         return answer(respond, gateway_event("", caller=caller, method="GET", query=query or None))
 
     def document(self, **query: str) -> dict[str, Any]:
@@ -136,11 +150,11 @@ def test_the_index_may_lag_but_what_is_said_does_not(lists: Lists) -> None:
 
 
 def test_a_job_that_its_marker_has_completed_is_not_listed(lists: Lists) -> None:
-    lists.trouble(1, state="retrying", name="warehouse")
-    lists.trouble(2, state="retrying", name="warehouse")
-    lists.store.put(Key("shop", "order-1", "pick"), job={"result": {}})
+    lists.trouble(1, state="retrying", name="labels")
+    lists.trouble(2, state="retrying", name="receipts")
+    lists.store.put(Key("shop", "order-1", "label"), job={"result": {}})
 
-    assert ids(lists.document(state="retrying")) == ["order-2-paid:warehouse"]
+    assert ids(lists.document(state="retrying")) == ["order-2-paid:receipts"]
 
 
 def test_a_subscriber_that_is_gone_leaves_its_jobs_listed(lists: Lists) -> None:

@@ -28,7 +28,7 @@ def test_the_local_run_is_found_and_reached_over_http(run: LocalRun) -> None:
     answer = CliRunner().invoke(app, ["doctor", "--endpoint", run.urls.api])
 
     assert answer.exit_code == 0, answer.output
-    assert "✓ receipts: 0 dead letters" in answer.stdout
+    assert "✓ webhooks: 0 dead letters" in answer.stdout
 
 
 @pytest.mark.parametrize("words", [["dlq", "ls"], ["dlq", "redrive", "receipts", "--yes"], ["jobs", "ls"]])

@@ -1,0 +1,1 @@
+"""Takes the example business out of a clone, and gives what is left the adopter's name."""
