@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Generic
 
-from . import job_rows, later, lines
+from . import job_rows, later, lines, traces
 from .deliveries import Delivery, is_cut_off, is_redrive, seconds_to_wait, settled
 from .errors import AlreadyDone, CancelledBecause, ConditionFailed, Permanent, Withdrawn
 from .events import D
@@ -156,6 +156,7 @@ class Settlement(Generic[D]):
             "subscriber": self.job_type.subscriber,
             "messageId": record.message_id,
             "receiveCount": record.receive_count,
+            "traceId": traces.id_of(record.body),
         }
 
     def _come_back(self, delivery: Delivery[D], error: Exception) -> Outcome:

@@ -1,6 +1,7 @@
 """A subscriber's Lambda handler: SQS batch in, partial batch response out."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 from ..consumer import Consumer
@@ -8,11 +9,13 @@ from ..events import D
 from ..jobs import Call, CallJob, CommitJob, P, Result
 from ..records import COMPLETED, DEAD, EXPIRED, Outcome, Record
 from ..settlement import Surroundings
+from ..traces import of_event
 from .deployment import Deployment
 from .entry import Entry, LambdaContext, LambdaHandler
 from .metrics import Measured, Metric, measured
 from .queue import SqsQueue, Visibility
 from .tables import DynamoStore
+from .xray import Segment, Traces
 
 
 class QueueEntry(Entry):
@@ -43,19 +46,30 @@ def queue_handler(
         around = Surroundings(
             DynamoStore(deployment), deployment.clock, deployment.chance, deployment.sleep, queue
         )
+        traces = Traces(deployment)
         consumer: Consumer[Any] = Consumer(job_type, around, _performer(provider, deployment))
 
         def handle(event: Any, context: LambdaContext) -> Any:
             records = [Record.from_lambda(raw) for raw in event["Records"]]
+            started = deployment.clock()
             with measured(deployment, job_type.subscriber) as values:
                 outcomes = consumer.handle(records, context.get_remaining_time_in_millis)
                 _measure(values, records, outcomes, deployment.clock())
             queue.change_visibility(_changes(records, outcomes))
+            # Of the whole invocation: the jobs of a batch are done together.
+            whole = Segment(job_type.subscriber, started, deployment.clock())
+            for record in records:
+                traces.add(of_event(record.body), _about(whole, record, outcomes[record.message_id]))
             return batch_response(records, outcomes)
 
         return handle
 
     return QueueEntry(job_type, build)
+
+
+def _about(whole: Segment, record: Record, outcome: Outcome) -> Segment:
+    told: dict[str, str | int] = {"outcome": outcome.name, "receives": record.receive_count}
+    return replace(whole, annotations=told, is_fault=outcome.run_failed)
 
 
 def _measure(
