@@ -23,12 +23,11 @@ from .job_rows import owned_open
 from .job_views import JobDocument, view_of
 from .jobs import EPOCH, JobType
 from .operations import Operation, Parameter, Reply, Time
+from .paging import LIMIT, limit_of
 from .problems import bad_request
 from .storage import Item, Key, Store
 
 LISTED_STATES = ("dead", "retrying")
-DEFAULT_LIMIT = 20
-MAX_LIMIT = 100
 """One `BatchGetItem` takes 100 keys."""
 _MAX_CURSOR_CHARACTERS = 1_000
 _LAST_MS = 10**15
@@ -57,7 +56,7 @@ LIST_JOBS = Operation(
         Parameter("state", {"type": "string", "enum": list(LISTED_STATES)}, "Which.", required=True),
         Parameter(
             "limit",
-            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+            LIMIT,
             "How many at most.",
         ),
         Parameter(
@@ -99,7 +98,7 @@ class JobLists:
         """Raises `Problem` 400 for a state that is not listed, a limit out of range or a broken cursor."""
         state = _state_of(request)
         partition = owned_open(request.caller, state)
-        page = self.index.page(partition, _limit_of(request), _cursor_of(request))
+        page = self.index.page(partition, limit_of(request), _cursor_of(request))
         document: JobListDocument = {"state": state, "jobs": self._documents(page.places, partition)}
         if page.last:
             document["next"] = _encoded(page.last)
@@ -135,14 +134,6 @@ def _state_of(request: Request) -> str:
     if state not in LISTED_STATES:
         raise bad_request("bad_query", "state", f"must be one of {', '.join(LISTED_STATES)}")
     return state
-
-
-def _limit_of(request: Request) -> int:
-    text = request.query.get("limit", str(DEFAULT_LIMIT))
-    limit = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_LIMIT)) else 0
-    if not 1 <= limit <= MAX_LIMIT:
-        raise bad_request("bad_query", "limit", f"must be a number from 1 to {MAX_LIMIT}")
-    return limit
 
 
 def _cursor_of(request: Request) -> Place | None:

@@ -11,12 +11,11 @@ from ..postroom import strict_json
 from ..postroom.errors import ConditionFailed
 from ..postroom.http import Answer, Request
 from ..postroom.operations import Operation, Parameter, Reply
+from ..postroom.paging import LIMIT, limit_of
 from ..postroom.problems import NOT_YOURS, FieldError, Problem, bad_request, not_found
 from ..postroom.storage import Absent, AllOf, Compare, Item, Store, Update
 from .reminders import Reminder, ReminderDocument, Timer, list_of, reminder_key
 
-DEFAULT_LIMIT = 20
-MAX_LIMIT = 100
 _ID = re.compile(r"[a-z2-7]{26}")
 _CURSOR = re.compile(r"([0-9]{1,15})-([a-z2-7]{26})", re.ASCII)
 
@@ -40,7 +39,7 @@ LIST = Operation(
     query=[
         Parameter(
             "limit",
-            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+            LIMIT,
             "How many at most.",
         ),
         Parameter(
@@ -83,7 +82,7 @@ class ReminderList:
 
     def __call__(self, request: Request) -> Answer:
         """Raises `Problem` 400 for a limit out of range or a broken cursor."""
-        items, last = self.listed.page(list_of(request.caller), _limit_of(request), _cursor_of(request))
+        items, last = self.listed.page(list_of(request.caller), limit_of(request), _cursor_of(request))
         document: ReminderListDocument = {"reminders": [Reminder.from_item(item).document for item in items]}
         if last:
             due_ms, pk = last
@@ -142,14 +141,6 @@ def _cancelled_before(item: Item | None, caller: str) -> Item:
             409, "already_sent", "The reminder has been sent.", errors=[FieldError("id", "is sent")]
         )
     return item
-
-
-def _limit_of(request: Request) -> int:
-    text = request.query.get("limit", str(DEFAULT_LIMIT))
-    limit = int(text) if re.fullmatch(r"[0-9]{1,3}", text) else 0
-    if not 1 <= limit <= MAX_LIMIT:
-        raise bad_request("bad_query", "limit", f"must be a number from 1 to {MAX_LIMIT}")
-    return limit
 
 
 def _cursor_of(request: Request) -> Place | None:
