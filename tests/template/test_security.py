@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from handlers.postroom.aws.deployment import CALL_ATTEMPTS, CONNECT_TIMEOUT_SECONDS, READ_TIMEOUT_SECONDS
 from infra.checks.grants import differences
 from infra.checks.mutants.changes import put, weakened
 from infra.checks.template import Template, target
@@ -92,3 +93,12 @@ def test_stages_share_neither_stack_nor_address() -> None:
     assert not {one for one in dev["parameter_overrides"] if "@" in one or "//" in one} & set(
         prod["parameter_overrides"]
     )
+
+
+def test_a_hanging_endpoint_is_an_error_before_its_function_is_killed(shipped: Template) -> None:
+    """OPS-1. Left to itself the SDK waits a minute for each of several tries."""
+    one_call_seconds = (CONNECT_TIMEOUT_SECONDS + READ_TIMEOUT_SECONDS) * CALL_ATTEMPTS
+
+    shortest = min(function["Timeout"] for _, function in shipped.functions())
+
+    assert one_call_seconds < shortest
