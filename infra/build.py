@@ -51,6 +51,7 @@ class Build:
 
     def _compile(self) -> None:
         for first, *others in packages.alike(artefacts(self.place)):
+            packages.drop_unused(first)
             compile_bytes(self.interpreter, first)
             for other in others:
                 packages.make_like(other, first)

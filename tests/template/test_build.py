@@ -1,7 +1,10 @@
 """The build uses the functions' own Python, or says how to get it, and ships what their processor loads."""
 
+import shutil
 import struct
+import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -151,3 +154,27 @@ def test_package_above_its_bound_is_told(tmp_path: Path) -> None:
             file.truncate(int(packages.FUNCTION_LIMIT_MB * 1e6))
 
     assert list(packages.too_large([function, layer])) == ["Function"]
+
+
+def powertools() -> Path:
+    found = find_spec("aws_lambda_powertools")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+def test_metrics_load_nothing_of_what_is_left_out(tmp_path: Path) -> None:
+    installed = powertools()
+    shutil.copytree(installed, tmp_path / installed.name, ignore=shutil.ignore_patterns("__pycache__"))
+
+    packages.drop_unused(tmp_path)
+
+    module = "aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch"
+    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import {module} as it; print(it.__file__)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith(str(tmp_path))
+    assert not [name for name in packages.UNUSED if (tmp_path / name).exists()]
+
+
+def test_what_is_left_out_is_there_to_be_left_out() -> None:
+    assert [name for name in packages.UNUSED if not (powertools().parent / name).is_dir()] == []
