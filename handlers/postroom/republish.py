@@ -50,10 +50,12 @@ class Republisher:
     ) -> Sent:
         """`first_time` says that the subscriber cannot have had it before, however old it is.
 
+        In a line it may be of any age: there a repeat stumbles over the cursor, which never expires.
         Raises `NotFound` when the subscriber's type has no such event, `TooOld`, or `Transient`.
         """
         text, envelope = self._event(event_id, to)
-        if not first_time and self.clock() - envelope.time.timestamp() >= OLDEST_SECONDS:
+        may_be_repeated = first_time or to.is_ordered
+        if not may_be_repeated and self.clock() - envelope.time.timestamp() >= OLDEST_SECONDS:
             raise TooOld(f"{event_id} is older than {OLDEST_SECONDS // 86_400} days: it might be done twice")
         publication = self.new_id()
         attributes = {"type": envelope.type, "publication": publication}

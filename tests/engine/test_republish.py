@@ -130,6 +130,16 @@ def test_by_itself_it_does_not_reopen_a_dead_job(subscriber: Subscriber) -> None
     assert subscriber.state == "dead"
 
 
+def test_an_event_of_a_line_is_sent_however_old_it_is(subscriber: Subscriber) -> None:
+    in_a_line = replace(subscriber.job_type, ordered=True)
+    subscriber.world.time.now += OLDEST_SECONDS + 1
+
+    with pytest.raises(TooOld):
+        subscriber.republisher.send("thing-1001-done", subscriber.job_type)
+
+    assert subscriber.republisher.send("thing-1001-done", in_a_line).message_id
+
+
 def test_asked_to_it_reopens_a_dead_job_and_the_effect_is_there_once(subscriber: Subscriber) -> None:
     died(subscriber)
     for _ in range(3):
