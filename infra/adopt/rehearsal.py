@@ -7,21 +7,27 @@ has to pass its own tests and checks. Exits 0 only when all of that was seen.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from infra.adopt.deployed import deploy
+from infra.deploy_local.ministack import NotReady
+from infra.local.story import NotAsToldError
+from infra.processes import CommandFailed
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "adopt"
 NAME, SUBSCRIBER, EVENT = "parcels", "notices", "parcel.sent"
-NEW = ("new", "subscriber", SUBSCRIBER, "--on", EVENT, "--since", "2026-12-01")
+NEW = ("new", "subscriber", SUBSCRIBER, "--on", EVENT, "--since", "2026-11-30")
 ENGINE = "handlers/postroom"
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 TESTS = ("tests/path/test_parcels.py", f"tests/unit/subscribers/test_{SUBSCRIBER}.py")
@@ -150,14 +156,19 @@ def _output(*command: str, cwd: Path) -> str:
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True).stdout
 
 
-def main(rehearsed: Callable[..., None] = rehearse) -> int:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m infra.adopt.rehearsal", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="without the copy's whole tests and checks")
+    parser.add_argument("--ministack", type=Path, help="its executable: the copy is deployed to it, too")
     parsed = parser.parse_args()
+    logging.disable()
     with TemporaryDirectory(prefix="adopt-") as folder:
+        copy = Copy.make(Path(folder).resolve())
         try:
-            rehearsed(Copy.make(Path(folder).resolve()), quick=parsed.quick)
-        except Failed as failure:
+            rehearse(copy, quick=parsed.quick)
+            if parsed.ministack:
+                deploy(copy.path, f"{NAME}-rehearsal", parsed.ministack.absolute(), copy.tell)
+        except (Failed, CommandFailed, NotReady, NotAsToldError, TimeoutError) as failure:
             print(failure, file=sys.stderr)
             return 1
     print("Adopted: the parcel service runs on the engine, which was not edited.")

@@ -11,7 +11,7 @@ from .postroom.storage import Key, Put
 HEAVY_GRAMS = 10_000
 
 
-@commit_job("notices", on=PARCEL_SENT, since=datetime(2026, 12, 1, tzinfo=UTC))
+@commit_job("notices", on=PARCEL_SENT, since=datetime(2026, 11, 30, tzinfo=UTC))
 def post_notice(job: Job[ParcelSent]) -> Commit:
     needs = 2 if job.data.grams > HEAVY_GRAMS else 1
     notice = Put(
