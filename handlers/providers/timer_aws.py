@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +16,7 @@ LONGEST_DELAY_SECONDS = 900
 """docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html"""
 KEEP_TRYING_SECONDS = 86_400
 """docs.aws.amazon.com/scheduler/latest/APIReference/API_RetryPolicy.html: the longest."""
+_CONFLICT = "ConflictException"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,11 @@ class AwsTimer:
         scheduler = self.deployment.client("scheduler")
         try:
             scheduler.delete_schedule(GroupName=group, Name=name)
-        except scheduler.exceptions.ResourceNotFoundException:
-            logger.info("timer.no_schedule", extra={"timer": name})
         except (ClientError, BotoCoreError) as error:
-            logger.warning("timer.not_cleared", exc_info=error, extra={"timer": name})
+            if _code_of(error) == "ResourceNotFoundException":
+                logger.info("timer.no_schedule", extra={"timer": name})
+            else:
+                logger.warning("timer.not_cleared", exc_info=error, extra={"timer": name})
 
     def _delayed(self, seconds: int, message: str) -> dict[str, Any]:
         return {
@@ -55,11 +58,12 @@ class AwsTimer:
         }
 
     def _schedule(self, name: str, due: datetime, message: str) -> None:
-        scheduler = self.deployment.client("scheduler")
+        from botocore.exceptions import ClientError
+
         try:
             self._ask("scheduler", "create_schedule", **self._one_time(name, due, message))
-        except scheduler.exceptions.ConflictException:
-            # an earlier run of this job made it: the name says so
+        except ClientError:
+            # a conflict, as all else is transient: an earlier run of this job made it, the name says so
             logger.info("timer.set_before", extra={"timer": name})
 
     def _one_time(self, name: str, due: datetime, message: str) -> dict[str, Any]:
@@ -89,7 +93,13 @@ class AwsTimer:
         except HTTPClientError as error:
             raise Transient(f"the timer cannot be set: {type(error).__name__}") from error
         except ClientError as error:
-            code = error.response["Error"]["Code"]
-            if code == "ConflictException":
+            code = _code_of(error)
+            if code == _CONFLICT:
                 raise
             raise Transient(f"the timer cannot be set: {code}") from error
+
+
+def _code_of(error: Exception) -> str:
+    """AWS's own word for what went wrong; empty when it said nothing."""
+    answer: Mapping[str, Any] = getattr(error, "response", {})
+    return str(answer.get("Error", {}).get("Code", ""))
