@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 
 from infra.local.aws.sqs.message import Message
 from infra.local.aws.sqs.queue import Queue
@@ -30,7 +31,7 @@ def copied(after_seconds: int, *, new_id: bool = False, new_publication: bool = 
             return
         if new_id and after_seconds and not is_fifo:
             world.redriven.update(world.setting.subscribers)
-        delay_seconds = after_seconds + max(0, message.due_ms - region.now_ms()) // 1000
+        delay_seconds = after_seconds + ceil(max(0, message.due_ms - region.now_ms()) / 1000)
         copy = replace(
             message,
             id=region.new_id() if new_id or new_publication or is_fifo else message.id,
