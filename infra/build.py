@@ -6,7 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,10 @@ SAM = ROOT / ".venv-sam" / "bin" / "sam"
 ARTEFACTS = ROOT / ".aws-sam" / "build"
 
 
+Alike = Sequence[Sequence[Path]]
+"""Packages, those of the same content together."""
+
+
 class WrongBuild(Exception):
     """The build is not what the functions need."""
 
@@ -36,8 +40,8 @@ class Build:
     interpreter: Path
     place: Path = ARTEFACTS
 
-    def make(self) -> None:
-        """Build, byte-compile and inspect.
+    def make(self) -> Alike:
+        """Build, byte-compile and inspect. Returns what was built, alike packages together.
 
         Raises `CalledProcessError` when a step fails, `WrongBuild` when the outcome would not do.
         """
@@ -46,20 +50,22 @@ class Build:
         pip = for_platform(binaries.PLATFORMS[self.architecture])
         given = ["--build-dir", self.place, "--parameter-overrides", f"Architecture={self.architecture}"]
         run([SAM, "build", *given], PATH=path, **pip)
-        self._compile()
-        self._inspect()
+        built = packages.alike(artefacts(self.place))
+        self._compile(built)
+        self._inspect([first for first, *_ in built])
+        return built
 
-    def _compile(self) -> None:
-        for first, *others in packages.alike(artefacts(self.place)):
+    def _compile(self, built: Alike) -> None:
+        for first, *others in built:
             packages.drop_unused(first)
             compile_bytes(self.interpreter, first)
             for other in others:
                 packages.make_like(other, first)
 
-    def _inspect(self) -> None:
-        for artefact in artefacts(self.place):
+    def _inspect(self, different: Sequence[Path]) -> None:
+        for artefact in different:
             inspect(artefact, self.runtime, self.architecture)
-        if large := packages.too_large(artefacts(self.place)):
+        if large := packages.too_large(different):
             raise WrongBuild("\n".join(f"{name}: {size}" for name, size in large.items()))
 
 
@@ -94,19 +100,25 @@ def run(command: list[Any], **variables: str) -> None:
     subprocess.run([str(part) for part in command], cwd=ROOT, env={**os.environ, **variables}, check=True)
 
 
-def report(built: Sequence[Path]) -> None:
-    for artefact in built:
-        size, bound = packages.megabytes(artefact), packages.limit(artefact)
-        print(f"{artefact.name:24} {size:6.1f} MB of {bound:.0f}  sha256:{packages.digest(artefact)[:16]}")
-    print(f"{'the whole build':24} sha256:{packages.digest_of_all(built)}")
+def digests(built: Alike) -> Mapping[str, str]:
+    """Each package's hash, by its name."""
+    return {each.name: digest for group in built for digest in [packages.digest(group[0])] for each in group}
 
 
-def build_again(build: Build) -> None:
-    """Build once more. Raises `WrongBuild` unless the same came of it."""
-    before = packages.digest_of_all(artefacts(build.place))
-    build.make()
-    if packages.digest_of_all(artefacts(build.place)) != before:
-        raise WrongBuild(f"built twice, and the second build is another: {before} came first")
+def report(built: Alike) -> None:
+    hashes = digests(built)
+    for group in built:
+        size, bound = packages.megabytes(group[0]), packages.limit(group[0])
+        for artefact in group:
+            print(f"{artefact.name:24} {size:6.1f} MB of {bound:.0f}  sha256:{hashes[artefact.name][:16]}")
+    print(f"{'the whole build':24} sha256:{packages.digest_of_all(hashes)}")
+
+
+def compare(first: Mapping[str, str], second: Mapping[str, str]) -> None:
+    """Raise `WrongBuild` unless two builds have the same hashes."""
+    different = dict(first.items() ^ second.items())
+    if different:
+        raise WrongBuild(f"built twice, and another came of it: {', '.join(sorted(different))}")
     print("built twice: the same hash")
 
 
@@ -132,10 +144,11 @@ def main() -> int:
         if not arguments.no_validation:
             run([SAM, "validate", "--lint"])
         build = Build(runtime(template), arguments.architecture, interpreter, arguments.place)
-        build.make()
-        report(artefacts(build.place))
+        built = build.make()
+        report(built)
         if arguments.twice:
-            build_again(build)
+            hashes = digests(built)
+            compare(hashes, digests(build.make()))
     except (NoInterpreter, WrongBuild) as error:
         print(error, file=sys.stderr)
         return 1

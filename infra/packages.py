@@ -50,9 +50,9 @@ def digest(package: Path) -> str:
     return whole.hexdigest()
 
 
-def digest_of_all(packages: Iterable[Path]) -> str:
-    """One hash for a whole build."""
-    lines = sorted(f"{package.name}\0{digest(package)}\n" for package in packages)
+def digest_of_all(digests: Mapping[str, str]) -> str:
+    """One hash for a whole build, from its packages' by their names."""
+    lines = [f"{name}\0{digests[name]}\n" for name in sorted(digests)]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 

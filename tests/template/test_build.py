@@ -11,7 +11,7 @@ import pytest
 
 from infra import packages
 from infra.binaries import MACHINES
-from infra.build import WrongBuild, compile_bytes, inspect
+from infra.build import WrongBuild, compare, compile_bytes, digests, inspect
 from infra.interpreters import NoInterpreter, find_interpreter
 
 RUNTIME = "python3.13"
@@ -178,3 +178,15 @@ def test_metrics_load_nothing_of_what_is_left_out(tmp_path: Path) -> None:
 
 def test_what_is_left_out_is_there_to_be_left_out() -> None:
     assert [name for name in packages.UNUSED if not (powertools().parent / name).is_dir()] == []
+
+
+def test_build_that_comes_out_otherwise_is_told(tmp_path: Path) -> None:
+    one, twin = package(tmp_path / "one"), package(tmp_path / "twin")
+    first = digests(packages.alike([one, twin]))
+    (twin / "module.py").write_text("x = 3\n", encoding="utf-8")
+    second = digests(packages.alike([one, twin]))
+
+    compare(first, first)
+    with pytest.raises(WrongBuild, match="another came of it: twin"):
+        compare(first, second)
+    assert packages.digest_of_all(first) != packages.digest_of_all(second)
