@@ -64,8 +64,8 @@ def republish(
 @command(
     app,
     "backfill",
-    "outbox backfill gift-notes --since 2026-11-01 --dry-run",
-    "outbox backfill gift-notes --since 2026-11-01 --until 2026-11-30T12:00 --rate 50 --yes",
+    "outbox backfill gifts --since 2026-11-01 --dry-run",
+    "outbox backfill gifts --since 2026-11-01 --until 2026-11-30T12:00 --rate 50 --yes",
 )
 def backfill(
     desk: Desk,
