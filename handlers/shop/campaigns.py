@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from ..postroom import fanout
@@ -21,6 +20,7 @@ from ..postroom.problems import FieldError
 from ..postroom.storage import Item, Key, Store, Write
 from ..postroom.texts import Filled, Lines
 from .audiences import MAX_NUMBER, NAME_PATTERN, Audience, Size
+from .facts import Fact, Id
 from .ports import BulkLane, Mail
 from .receipts import is_address
 
@@ -56,26 +56,17 @@ class CampaignBody(Body):
     text: Annotated[Lines, Field(max_length=MAX_TEXT_CHARACTERS), Template]
 
 
-class _Data(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        alias_generator=to_camel,
-        populate_by_name=True,
-        hide_input_in_errors=True,
-    )
-
-    campaign_id: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+class _OfACampaign(Fact):
+    campaign_id: Id
 
 
-class CampaignStep(_Data):
+class CampaignStep(_OfACampaign):
     """`after` is the number of the last recipient that earlier steps have handed out."""
 
     after: Annotated[int, Field(ge=0, le=MAX_NUMBER)]
 
 
-class CampaignMail(_Data):
+class CampaignMail(_OfACampaign):
     """One recipient's mail."""
 
     audience: Annotated[str, Field(pattern=NAME_PATTERN)]
