@@ -83,7 +83,8 @@ def _cfripper(program: Path, files: Sequence[Path]) -> Iterator[Report]:
 
 
 def _run(command: Sequence[Any], expected: Sequence[int]) -> str:
-    run = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)  # noqa: S603
+    words = [str(part) for part in command]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - of our own words
     if run.returncode not in expected:
         raise ScannerFailed(f"{command[0]} ended with {run.returncode}: {run.stderr or run.stdout}")
     return run.stdout

@@ -20,7 +20,7 @@ _WIDTH = 110
 class _Dumper(yaml.SafeDumper):
     """Writes out what is repeated: a reader should not have to look up an anchor."""
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
         return True
 
 
