@@ -6,7 +6,9 @@ PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.1
 	$$name -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { echo $$name; break; }; done)
 BIN := .venv/bin
-PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+# uv needs seconds where pip needs a minute, but reads no pip.conf: where packages come from there, pip installs.
+INSTALL = $(BIN)/uv pip install --quiet --python $(@D) "$$@" \
+	|| { echo "... once more, with pip:"; $(@D)/bin/python -m pip install --quiet --disable-pip-version-check "$$@"; }
 SAM_CLI_VERSION := 1.170.0
 AWS_CLI_VERSION := 1.46.3
 MINISTACK_VERSION := 1.5.33
@@ -100,61 +102,57 @@ clean: ## Remove what make has made
 	@echo "Making .venv with $(PYTHON) ..."
 	@$(PYTHON) -m venv .venv
 
-.venv/local: pyproject.toml | .venv/bin/python
+.venv/bin/uv: | .venv/bin/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
+
+.venv/local: pyproject.toml | .venv/bin/uv
 	@echo "Installing what the local run needs ..."
-	@$(PIP_INSTALL) '.[local]'
+	@set -- --editable '.[local]'; $(INSTALL)
 	@touch $@
 
-.venv/dev: pyproject.toml | .venv/bin/python
+.venv/dev: pyproject.toml | .venv/bin/uv
 	@echo "Installing what the tests and checks need ..."
-	@$(PIP_INSTALL) '.[dev]'
+	@set -- --editable '.[dev]'; $(INSTALL)
 	@touch $@ .venv/local
 
 # In a venv of its own: the SAM CLI pins versions that the rest of us should not be held to.
-.venv-sam/$(SAM_CLI_VERSION):
-	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found))
-	@echo "Installing the SAM CLI (about a minute) ..."
+.venv-sam/$(SAM_CLI_VERSION): | .venv/bin/uv
+	@echo "Installing the SAM CLI ..."
 	@$(PYTHON) -m venv .venv-sam
-	@.venv-sam/bin/python -m pip install --quiet --disable-pip-version-check aws-sam-cli==$(SAM_CLI_VERSION)
+	@set -- aws-sam-cli==$(SAM_CLI_VERSION); $(INSTALL)
 	@touch $@
 
 # In a venv of its own for the same reason: it pins botocore.
-.venv-aws/$(AWS_CLI_VERSION):
-	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found))
+.venv-aws/$(AWS_CLI_VERSION): | .venv/bin/uv
 	@echo "Installing the AWS CLI ..."
 	@$(PYTHON) -m venv .venv-aws
-	@.venv-aws/bin/python -m pip install --quiet --disable-pip-version-check awscli==$(AWS_CLI_VERSION)
+	@set -- awscli==$(AWS_CLI_VERSION); $(INSTALL)
 	@touch $@
 
 # In a venv of its own, too. It runs the functions with its own Python, which is therefore theirs.
 .venv-ministack/$(MINISTACK_VERSION): | .venv/local
 	@interpreter=$$($(BIN)/python -m infra.build --find) && $$interpreter -m venv .venv-ministack
 	@echo "Installing MiniStack ..."
-	@.venv-ministack/bin/python -m pip install --quiet --disable-pip-version-check \
-		ministack==$(MINISTACK_VERSION) 'aws-sam-translator>=1.100,<2' 'cryptography>=45'
+	@set -- ministack==$(MINISTACK_VERSION) 'aws-sam-translator>=1.100,<2' 'cryptography>=45'; $(INSTALL)
 	@touch $@
 
 # What Lambda's runtime has: its client, and boto3. Whatever else a function needs must be in its package.
 .venv-rie/$(RUNTIME_CLIENT_VERSION): | .venv/local
 	@interpreter=$$($(BIN)/python -m infra.build --find) && $$interpreter -m venv .venv-rie
 	@echo "Installing the Lambda runtime's client ..."
-	@.venv-rie/bin/python -m pip install --quiet --disable-pip-version-check \
-		awslambdaric==$(RUNTIME_CLIENT_VERSION) 'boto3>=1.40,<2'
+	@set -- awslambdaric==$(RUNTIME_CLIENT_VERSION) 'boto3>=1.40,<2'; $(INSTALL)
 	@touch $@
 
 # In a venv of its own: it would put itself into every run of the tests.
-.venv-fuzz/$(SCHEMATHESIS_VERSION):
-	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found))
+.venv-fuzz/$(SCHEMATHESIS_VERSION): | .venv/bin/uv
 	@echo "Installing schemathesis ..."
 	@$(PYTHON) -m venv .venv-fuzz
-	@.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check schemathesis==$(SCHEMATHESIS_VERSION)
+	@set -- schemathesis==$(SCHEMATHESIS_VERSION); $(INSTALL)
 	@touch $@
 
 # In a venv of its own, too: checkov pins boto3.
-.venv-scan/$(CHECKOV_VERSION)-$(CFRIPPER_VERSION):
-	$(if $(PYTHON),,$(error Python 3.11 or newer, with venv and pip, was not found))
-	@echo "Installing checkov and cfripper (a minute or two) ..."
+.venv-scan/$(CHECKOV_VERSION)-$(CFRIPPER_VERSION): | .venv/bin/uv
+	@echo "Installing checkov and cfripper ..."
 	@$(PYTHON) -m venv .venv-scan
-	@.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check \
-		checkov==$(CHECKOV_VERSION) cfripper==$(CFRIPPER_VERSION)
+	@set -- checkov==$(CHECKOV_VERSION) cfripper==$(CFRIPPER_VERSION); $(INSTALL)
 	@touch $@

@@ -35,7 +35,7 @@ BLOCK, BLOCK_STANDS_BEFORE = "parcels.yaml", "  # ---- The tables"
 VENVS = (".venv", ".venv-sam", ".venv-scan")
 """Environments that the copy borrows, from beside the one that runs this."""
 STAMPS = ("dev", "local")
-"""What make would have pip install again, because pyproject.toml has changed: into our own environment."""
+"""What make would install again, because pyproject.toml has changed: into our own environment."""
 _COUNTED = re.compile(r"^(\d+ files go.*|.*\b\d+ passed.*|.* keeps all .*|Success: .*)$", re.MULTILINE)
 
 

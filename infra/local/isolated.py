@@ -132,11 +132,6 @@ class Isolated:
         """The processes that live now."""
         return [worker.pid for worker in list(self._workers) if worker.is_alive]
 
-    @property
-    def at_work(self) -> int:
-        """How many calls are under way."""
-        return self.size - self._free.qsize()
-
     def run(self, event: Any, context: Context) -> Any:
         worker = self._free.get()
         try:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from handlers.postroom.aws.deployment import Deployment
@@ -52,7 +53,8 @@ def probe(event: Any, context: Any) -> Any:
             os._exit(3)
         case {"do": "object"}:
             return {"x": object()}
-        case {"do": "wait", "seconds": seconds}:
+        case {"do": "wait", "seconds": seconds, "sign": sign}:
+            Path(sign).touch()
             time.sleep(seconds)
             return "waited"
         case {"do": "wait until told to stop"}:

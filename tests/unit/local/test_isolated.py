@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,11 +56,6 @@ def is_gone(pid: int) -> bool:
     except ProcessLookupError:
         return True
     return False
-
-
-def at_work(function: Function) -> int:
-    assert isinstance(function.runner, Isolated)
-    return function.runner.at_work
 
 
 def terminate(function: Function) -> None:
@@ -157,10 +153,11 @@ def test_sigkill_while_idle_costs_no_call(make: Callable[..., Function]) -> None
     assert invocation.answer["pid"] != before
 
 
-def test_sigkill_at_work_fails_that_call_alone(make: Callable[..., Function]) -> None:
+def test_sigkill_at_work_fails_that_call_alone(make: Callable[..., Function], tmp_path: Path) -> None:
     function = make(size=2)
-    thread, done = in_background(function, {"do": "wait", "seconds": 15})
-    wait_until(lambda: at_work(function) == 1)
+    sign = tmp_path / "at work"
+    thread, done = in_background(function, {"do": "wait", "seconds": 15, "sign": str(sign)})
+    wait_until(sign.exists)
     (busy,) = pids(function)
     other = function.invoke({"do": "tell"})
 
@@ -177,7 +174,7 @@ def test_call_that_overruns_its_time_limit_is_killed(make: Callable[..., Functio
     function.invoke({})
     (before,) = pids(function)
 
-    invocation = function.invoke({"do": "wait", "seconds": 15})
+    invocation = function.invoke({"do": "wait", "seconds": 15, "sign": os.devnull})
 
     assert invocation.error is not None
     assert invocation.error.message == "Task timed out after 0.50 seconds"
