@@ -13,8 +13,8 @@ from infra.events import modules
 from infra.ops.core.errors import Refused
 from infra.scaffold.kinds import FORMS, Form, Kind
 
-NAME = re.compile(r"[a-z]{2,20}")
-"""One word, because it becomes part of file names, logical ids, queue names and job ids alike. It is short,
+NAME = re.compile(r"(?=.{2,20}$)[a-z]+(-[a-z]+)*")
+"""Words with dashes between, which file names spell with underscores and logical ids without. It is short,
 because a queue's name, with the stack's in it, has at most 80 characters.
 docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html"""
 
@@ -60,6 +60,23 @@ class Asked:
         return FORMS[self.kind]
 
     @property
+    def module(self) -> str:
+        """The name of its handler's module, without its package: `queue_second_look`."""
+        return f"queue_{self._snake}"
+
+    @property
+    def test_module(self) -> str:
+        return f"test_{self._snake}"
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("-", " ").title()
+
+    @property
+    def _snake(self) -> str:
+        return self.name.replace("-", "_")
+
+    @property
     def function(self) -> str:
         """What the author's function is called at first: `on_order_paid`."""
         return "on_" + re.sub(r"[^a-z0-9]+", "_", self.event.name.lower())
@@ -73,7 +90,8 @@ class Asked:
 def asked_for(name: str, on: str, kind: Kind, since: date, sources: Mapping[str, EventSource]) -> Asked:
     """`sources` are the events there are. Raises `Refused` for a name or an event that cannot be used."""
     if not NAME.fullmatch(name):
-        raise Refused(f"{name!r} is no name for a subscriber: it is one word, of 2 to 20 lower-case letters")
+        rule = "2 to 20 characters, lower-case words with dashes between"
+        raise Refused(f"{name!r} is no name for a subscriber: {rule}")
     if on not in sources:
         raise Refused(f"there is no event {on!r}. There is: {', '.join(sorted(sources))}")
     source = sources[on]

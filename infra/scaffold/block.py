@@ -24,9 +24,10 @@ _SECTION = re.compile(r"^(?:  # ---- |\S)", re.MULTILINE)
 
 def block(asked: Asked) -> str:
     values = {
-        "header": f"  # ---- {asked.name.title()}: works on {asked.event.name} ".ljust(HEADER_WIDTH, "-"),
-        "Name": asked.name.title(),
+        "header": f"  # ---- {asked.title}: works on {asked.event.name} ".ljust(HEADER_WIDTH, "-"),
+        "Name": asked.title.replace(" ", ""),
         "name": asked.name,
+        "module": asked.module,
         "event": asked.event.name,
         "timeout": str(TIMEOUT_SECONDS),
         "visibility": str(VISIBILITY_PER_TIMEOUT * TIMEOUT_SECONDS),

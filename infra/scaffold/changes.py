@@ -16,6 +16,7 @@ from infra.scaffold.code import first_test, handler_file
 from infra.scaffold.kinds import Kind
 
 ROOT = Path(__file__).parents[2]
+TESTS = "tests/unit/subscribers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def new_subscriber(name: str, on: str, kind: Kind, since: date, root: Path = ROO
     if not (root / "template.yaml").is_file():
         raise Refused(f"there is no template.yaml in {root}: use the command of your clone's own .venv")
     asked = asked_for(name, on, kind, since, event_sources())
-    handler, test = Path(f"handlers/queue_{name}.py"), Path(f"tests/unit/subscribers/test_{name}.py")
+    handler, test = Path("handlers", f"{asked.module}.py"), Path(TESTS, f"{asked.test_module}.py")
     for path in (handler, test):
         if (root / path).exists():
             raise Refused(f"{path} is there already: nothing is written over")

@@ -64,8 +64,8 @@ def handler_file(asked: Asked) -> str:
 
 def first_test(asked: Asked) -> str:
     """For `tests/unit/subscribers`."""
-    imported = [(asked.event.module, asked.event.constant), (f"handlers.queue_{asked.name}", "handler")]
-    imported += [(f"handlers.queue_{asked.name}", asked.function), ("handlers.postroom.jobs", "Job")]
+    imported = [(asked.event.module, asked.event.constant), (f"handlers.{asked.module}", "handler")]
+    imported += [(f"handlers.{asked.module}", asked.function), ("handlers.postroom.jobs", "Job")]
     imported += [("infra.testkit", "assert_effect_once"), ("tests.unit.events.bodies", "published")]
     imported += [(module, name) for module, names in asked.form.test_imports.items() for name in names]
     return TEST.format(

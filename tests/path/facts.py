@@ -17,6 +17,7 @@ from infra.local.providers.cards import CardGateway
 from infra.local.stack import Stack
 from tests.path.listener import Listener
 from tests.path.mailer import Mailer
+from tests.path.names import resource_of
 
 MARKS = frozenset({reconcile.MARK, rollup.MARK})
 """How far the schedules have come: no news to anybody."""
@@ -89,7 +90,7 @@ class Facts:
     def dead_letters(self, subscriber: str) -> list[dict[str, Any]]:
         """A look into a dead-letter queue as an operator's `ReceiveMessage` gives it."""
         answer = self.client("sqs").receive_message(
-            QueueUrl=self.stack.ref(f"{subscriber.title()}DeadLetterQueue"),
+            QueueUrl=self.stack.ref(resource_of(subscriber, "DeadLetterQueue")),
             MaxNumberOfMessages=10,
             VisibilityTimeout=0,
             MessageSystemAttributeNames=["All"],

@@ -10,6 +10,7 @@ from handlers.postroom.errors import Permanent
 from handlers.shop.ports import Mail
 from tests.path.conftest import OpenShop
 from tests.path.mailer import Killed
+from tests.path.names import resource_of
 from tests.path.shop import Shop, with_policy
 
 EVENT = "order-1001-paid"
@@ -65,4 +66,4 @@ def redrive(shop: Shop, subscriber: str, **more: Any) -> dict[str, Any]:
 
 
 def dead_letters_arn(shop: Shop, subscriber: str) -> str:
-    return shop.aws.sqs.queue(shop.stack.ref(f"{subscriber.title()}DeadLetterQueue")).arn
+    return shop.aws.sqs.queue(shop.stack.ref(resource_of(subscriber, "DeadLetterQueue"))).arn

@@ -52,6 +52,7 @@ from tests.path.facts import Facts
 from tests.path.listener import Listener
 from tests.path.mailer import Mailer
 from tests.path.mortal import Mortal
+from tests.path.names import resource_of
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 PARAMETERS = {"CardsUrl": "http://cards.test", "MailUrl": "smtp://mail.test:25", "MailFrom": "s@example.com"}
@@ -279,7 +280,7 @@ class Shop(Facts):
 
     def mortal(self, subscriber: str) -> Mortal:
         """The process that a subscriber's function runs in, or the relay's."""
-        runner = self.stack.functions[f"{subscriber.title().replace('-', '')}Function"].runner
+        runner = self.stack.functions[resource_of(subscriber, "Function")].runner
         assert isinstance(runner, Mortal)
         return runner
 

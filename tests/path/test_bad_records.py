@@ -8,6 +8,7 @@ import pytest
 
 from handlers.postroom.discovery import job_types
 from tests.path.conftest import OpenShop
+from tests.path.names import resource_of
 from tests.path.shop import SUBSCRIBERS, Shop
 
 Envelope = dict[str, Any]
@@ -89,9 +90,9 @@ NO_EVENTS = [
 ]
 
 SOON_DEAD = {
-    f"{name.title()}Queue": {
+    resource_of(name, "Queue"): {
         "RedrivePolicy": {
-            "deadLetterTargetArn": {"Fn::GetAtt": [f"{name.title()}DeadLetterQueue", "Arn"]},
+            "deadLetterTargetArn": {"Fn::GetAtt": [resource_of(name, "DeadLetterQueue"), "Arn"]},
             "maxReceiveCount": 3,
         }
     }
@@ -164,11 +165,11 @@ def deliver_between_good_ones(shop: Shop, body: Body) -> None:
 
 def assert_that_one_alone_is_dead(shop: Shop) -> None:
     for subscriber in SUBSCRIBERS:
-        first_batch = shop.runs(f"{subscriber.title()}Function")[0]
+        first_batch = shop.runs(resource_of(subscriber, "Function"))[0]
         bad = first_batch.event["Records"][1]["messageId"]
         assert first_batch.answer == {"batchItemFailures": [{"itemIdentifier": bad}]}
         (letter,) = shop.dead_letters(subscriber)
-        source = shop.aws.sqs.queue(shop.stack.ref(f"{subscriber.title()}Queue"))
+        source = shop.aws.sqs.queue(shop.stack.ref(resource_of(subscriber, "Queue")))
         assert letter["MessageId"] == bad
         assert letter["Attributes"]["DeadLetterQueueSourceArn"] == source.arn
         assert source.messages == []

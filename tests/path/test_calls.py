@@ -8,6 +8,7 @@ from infra.local import bill
 from infra.local.aws.meter import Call
 from infra.local.bill import Step
 from tests.path.facts import operations
+from tests.path.names import resource_of
 from tests.path.shop import Shop
 
 TEN = range(1001, 1011)
@@ -126,7 +127,7 @@ def test_ten_that_are_done_already_are_one_read_and_nothing_else(shop: Shop, sub
     shop.expects("Runtime.ExitError")
     shop.mortal(subscriber).deaths = 1
     ten_orders(shop)
-    function = f"{subscriber.title()}Function"
+    function = resource_of(subscriber, "Function")
     shop.poll(function)
     shop.clock.advance(360)
 

@@ -12,6 +12,7 @@ from handlers.providers import files_s3
 from handlers.providers.files_s3 import Files
 from handlers.shop.orders import OrderPaid
 from tests.path.conftest import OpenShop
+from tests.path.names import resource_of
 from tests.path.shop import Shop, with_policy
 
 FAILED = "job.attempt_failed"
@@ -96,7 +97,7 @@ def test_a_dead_job_is_in_the_dead_letter_queue_at_that_instant_moved_by_sqs_its
 
     (letter,) = strict_shop.dead_letters(subscriber)
 
-    source = strict_shop.aws.sqs.queue(strict_shop.stack.ref(f"{subscriber.title()}Queue"))
+    source = strict_shop.aws.sqs.queue(strict_shop.stack.ref(resource_of(subscriber, "Queue")))
     assert strict_shop.t == strict_shop.ended_at(event.id, subscriber) == dead_at
     assert letter["Attributes"]["DeadLetterQueueSourceArn"] == source.arn
     assert letter["Body"] == event.to_json()
@@ -181,6 +182,6 @@ def test_an_event_of_an_order_that_does_not_exist_is_dead_and_makes_no_phantom(s
 
 def redrive(shop: Shop, subscriber: str) -> None:
     """As the console does it: SQS moves what is in the dead-letter queue back to where it came from."""
-    source = shop.aws.sqs.queue(shop.stack.ref(f"{subscriber.title()}DeadLetterQueue")).arn
+    source = shop.aws.sqs.queue(shop.stack.ref(resource_of(subscriber, "DeadLetterQueue"))).arn
     shop.client("sqs").start_message_move_task(SourceArn=source)
     shop.run_for(1)

@@ -4,13 +4,10 @@ import pytest
 
 from tests.path import naive
 from tests.path.conftest import OpenShop
+from tests.path.names import resource_of
 from tests.path.shop import SUBSCRIBERS, Shop
 
 CRASH = "Runtime.ExitError"
-
-
-def function_of(subscriber: str) -> str:
-    return f"{subscriber.title()}Function"
 
 
 @pytest.mark.parametrize("subscriber", SUBSCRIBERS)
@@ -24,7 +21,7 @@ def test_the_same_message_delivered_three_times_takes_effect_once(shop: Shop, su
 
     shop.run_until_idle()
 
-    assert [counts for _, counts in shop.handed_out(function_of(subscriber))] == [[1], [2], [3]]
+    assert [counts for _, counts in shop.handed_out(resource_of(subscriber, "Function"))] == [[1], [2], [3]]
     assert shop.outcomes(subscriber) == ["completed", "duplicate", "duplicate"]
     assert shop.states(event.id)[subscriber] == "completed"
     assert shop.everything() == after_one_delivery
@@ -47,7 +44,7 @@ def test_three_publications_of_one_event_take_effect_once(
     shop.settle()
 
     assert shop.outcomes(subscriber) == ["completed", "duplicate", "duplicate"]
-    assert len(shop.handed_out(function_of(subscriber))) == (1 if together else 3)
+    assert len(shop.handed_out(resource_of(subscriber, "Function"))) == (1 if together else 3)
     assert (shop.points(), len(shop.picks()), len(shop.invoices()), len(shop.mailer.sent)) == (204, 1, 1, 1)
 
 

@@ -9,6 +9,7 @@ from handlers.postroom.jobs import Commit, Job
 from handlers.postroom.retries import Jitter
 from handlers.shop.orders import OrderPaid
 from tests.path.conftest import OpenShop
+from tests.path.names import resource_of
 from tests.path.shop import SUBSCRIBERS, Shop, with_policy
 
 OTHERS = {"receipts", "invoices", "sales", "warehouse"}
@@ -30,16 +31,16 @@ def test_an_event_published_twice_leaves_each_subscriber_one_jobs_effect(shop: S
 
 
 def test_every_subscriber_has_its_own_copy_in_its_own_queue(shop: Shop) -> None:
-    with shop.without(*(f"{name.title()}Function" for name in SUBSCRIBERS)):
+    with shop.without(*(resource_of(name, "Function") for name in SUBSCRIBERS)):
         shop.order(1001)
         shop.settle()
 
     bodies = {
         message.body
         for name in SUBSCRIBERS
-        for message in shop.aws.sqs.queue(shop.stack.ref(f"{name.title()}Queue")).messages
+        for message in shop.aws.sqs.queue(shop.stack.ref(resource_of(name, "Queue"))).messages
     }
-    assert [shop.waiting(f"{name.title()}Queue") for name in SUBSCRIBERS] == [1] * len(SUBSCRIBERS)
+    assert [shop.waiting(resource_of(name, "Queue")) for name in SUBSCRIBERS] == [1] * len(SUBSCRIBERS)
     assert len(bodies) == 1
 
 
@@ -108,7 +109,7 @@ def test_a_failing_loyalty_retries_alone(open_shop: OpenShop) -> None:
     assert shop.handed_out("LoyaltyFunction") == [(0.0, [1]), (1.0, [2]), (3.0, [3])]
     assert (shop.ended_at(event.id, "loyalty"), shop.points()) == (3.0, 204)
     for other in OTHERS:
-        assert shop.handed_out(f"{other.title()}Function") == [(0.0, [1])]
+        assert shop.handed_out(resource_of(other, "Function")) == [(0.0, [1])]
 
 
 def test_the_filter_sends_a_subscriber_its_own_event_types_only(shop: Shop) -> None:
@@ -116,5 +117,5 @@ def test_the_filter_sends_a_subscriber_its_own_event_types_only(shop: Shop) -> N
 
     shop.settle()
 
-    assert [shop.waiting(f"{name.title()}Queue") for name in SUBSCRIBERS] == [0] * len(SUBSCRIBERS)
+    assert [shop.waiting(resource_of(name, "Queue")) for name in SUBSCRIBERS] == [0] * len(SUBSCRIBERS)
     assert {each.function for each in shop.invocations} == set()

@@ -7,16 +7,16 @@ import pytest
 
 from tests.path.clone import Clone
 
-NAMES = ("archive", "audit")
-HANDLERS = [f"handlers/queue_{name}.py" for name in NAMES]
-TESTS = [f"tests/unit/subscribers/test_{name}.py" for name in NAMES]
+NAMES = ("archive", "second-look")
+HANDLERS = ["handlers/queue_archive.py", "handlers/queue_second_look.py"]
+TESTS = ["tests/unit/subscribers/test_archive.py", "tests/unit/subscribers/test_second_look.py"]
 NEW = ("-m", "infra.ops.cli", "new", "subscriber")
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     clone = Clone.make(tmp_path_factory.mktemp("clone"))
-    clone.run(*NEW, "audit", "--on", "order.paid")
+    clone.run(*NEW, "second-look", "--on", "order.paid")
     clone.run(*NEW, "archive", "--on", "order.paid", "--kind", "call")
     clone.run("-m", "infra.contracts")
     return clone
@@ -51,7 +51,7 @@ def test_its_role_grants_what_it_uses_and_nothing_else(clone: Clone) -> None:
 def test_again_it_refuses_and_changes_nothing(clone: Clone) -> None:
     before = clone.files()
 
-    with pytest.raises(AssertionError, match=r"queue_audit\.py is there already"):
-        clone.run(*NEW, "audit", "--on", "order.paid")
+    with pytest.raises(AssertionError, match=r"queue_second_look\.py is there already"):
+        clone.run(*NEW, "second-look", "--on", "order.paid")
 
     assert clone.files() == before

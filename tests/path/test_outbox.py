@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.path.facts import operations
+from tests.path.names import resource_of
 from tests.path.shop import AMOUNT, SUBSCRIBERS, Shop
 
 UNPUBLISHED = "relay.publish_failed"
@@ -31,7 +32,7 @@ def test_a_naive_order_loses_its_job_when_the_broker_is_out_of_reach_and_an_outb
 ) -> None:
     """Relay run 1 fails and marks nothing, run 2 publishes 1, run 3 publishes 0."""
     shop.expects(UNPUBLISHED)
-    consumers = [f"{name.title()}Function" for name in SUBSCRIBERS]
+    consumers = [resource_of(name, "Function") for name in SUBSCRIBERS]
 
     with shop.without(*consumers):
         with shop.broker_out_of_reach():
@@ -50,7 +51,7 @@ def test_a_naive_order_loses_its_job_when_the_broker_is_out_of_reach_and_an_outb
     assert len(shop.runs("RelayFunction")) == 2
     assert orders(shop) == ["order-1001", "order-1002"]
     for subscriber in SUBSCRIBERS:
-        (waiting,) = shop.aws.sqs.queue(shop.stack.ref(f"{subscriber.title()}Queue")).messages
+        (waiting,) = shop.aws.sqs.queue(shop.stack.ref(resource_of(subscriber, "Queue"))).messages
         assert waiting.body == shop.shop_items("order-1002")[0]["event"]
 
 
@@ -122,7 +123,7 @@ def test_a_hundred_orders_are_one_relay_batch_oldest_first(shop: Shop) -> None:
     for number in range(1, 101):
         shop.order(number)
 
-    with shop.without(*(f"{name.title()}Function" for name in SUBSCRIBERS)):
+    with shop.without(*(resource_of(name, "Function") for name in SUBSCRIBERS)):
         shop.settle()
 
     relayed = [
@@ -167,7 +168,7 @@ def test_several_relays_at_once_publish_more_than_once_and_every_subscriber_acts
     shop: Shop, relays: int
 ) -> None:
     event = shop.order(1001)
-    with shop.without(*(f"{name.title()}Function" for name in SUBSCRIBERS)):
+    with shop.without(*(resource_of(name, "Function") for name in SUBSCRIBERS)):
         shop.poll("RelayFunction")
     batch = shop.runs("RelayFunction")[0].event
     relay = shop.stack.functions["RelayFunction"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.path.names import resource_of
 from tests.path.shop import SUBSCRIBERS, Shop
 
 
@@ -161,7 +162,7 @@ def test_messages_carry_ids_and_facts_and_nothing_personal(shop: Shop) -> None:
     shop.poll("RelayFunction")
 
     for subscriber in SUBSCRIBERS:
-        (message,) = shop.aws.sqs.queue(shop.stack.ref(f"{subscriber.title()}Queue")).messages
+        (message,) = shop.aws.sqs.queue(shop.stack.ref(resource_of(subscriber, "Queue"))).messages
         assert "ada@example.com" not in message.body
         assert "tok_visa" not in message.body
         assert "Adire" not in message.body

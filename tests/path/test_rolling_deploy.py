@@ -16,6 +16,7 @@ from handlers.shop.orders import ORDER_PAID, OrderPaid
 from infra.local.functions import InProcess
 from infra.local.queue_mapping import QueueMapping
 from tests.path.mortal_shop import POINTS, redrive
+from tests.path.names import resource_of
 from tests.path.shop import Shop
 
 MINUTE_SECONDS = 60
@@ -142,7 +143,7 @@ def test_a_subscriber_that_is_unsubscribed_first_works_off_all_that_it_holds(
 
 def unsubscribe(shop: Shop, subscriber: str) -> None:
     """The first of the two deploys that take a subscriber away: its subscription goes, all else stays."""
-    mapping = shop.stack.mapping_of(f"{subscriber.title()}Function")
+    mapping = shop.stack.mapping_of(resource_of(subscriber, "Function"))
     assert isinstance(mapping, QueueMapping)
     for topic in shop.aws.sns.topics.values():
         for arn, subscription in list(topic.subscriptions.items()):

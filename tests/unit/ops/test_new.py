@@ -39,7 +39,8 @@ def new_subscriber(*words: str) -> Result:
     "name",
     [
         pytest.param("Fraud", id="capital"),
-        pytest.param("second-look", id="dash"),
+        pytest.param("look-", id="dash-last"),
+        pytest.param("second--look", id="two-dashes"),
         pytest.param("second_look", id="underscore"),
         pytest.param("f", id="one-letter"),
         pytest.param("f" * 21, id="too-long"),
@@ -52,7 +53,7 @@ def test_a_bad_name_is_refused_with_the_rule(name: str) -> None:
     answer = new_subscriber(name, "--on", "order.paid")
 
     assert answer.exit_code == 1
-    assert f"{name!r} is no name for a subscriber: it is one word" in answer.stderr
+    assert f"{name!r} is no name for a subscriber: 2 to 20 characters, lower-case words" in answer.stderr
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_a_file_that_is_there_is_never_written_over(tmp_path: Path) -> None:
 def test_long_names_are_written_as_the_formatter_would(kind: Kind, tmp_path: Path) -> None:
     long = replace(PAID.type, name="subscription.renewed_by_somebody_else")
     source = EventSource(long, "SUBSCRIPTION_RENEWED_BY_SOMEBODY_ELSE", "handlers.shop.subscription_renewals")
-    begun = asked("f" * 20, source, kind)
+    begun = asked("f" * 9 + "-" + "f" * 10, source, kind)
     (tmp_path / "handler.py").write_text(handler_file(begun), encoding="utf-8")
     (tmp_path / "test.py").write_text(first_test(begun), encoding="utf-8")
 
