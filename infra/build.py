@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from infra import binaries, packages
-from infra.expand import parse
+from infra.expand import TemplateError, read_template
 from infra.interpreters import NoInterpreter, find_interpreter, runtime
 from infra.machine import architecture
 from infra.requirements import for_platform
@@ -134,9 +134,9 @@ def _arguments(default: str) -> argparse.Namespace:
 
 
 def main() -> int:
-    template = parse(TEMPLATE.read_text(encoding="utf-8"))
-    arguments = _arguments(str(template["Parameters"]["Architecture"]["Default"]))
     try:
+        template = read_template(TEMPLATE)
+        arguments = _arguments(str(template["Parameters"]["Architecture"]["Default"]))
         interpreter = find_interpreter(runtime(template), dict(os.environ))
         if arguments.find:
             print(interpreter)
@@ -149,7 +149,7 @@ def main() -> int:
         if arguments.twice:
             hashes = digests(built)
             compare(hashes, digests(build.make()))
-    except (NoInterpreter, WrongBuild) as error:
+    except (NoInterpreter, TemplateError, WrongBuild) as error:
         print(error, file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as error:

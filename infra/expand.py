@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import boto3
 import yaml
+from samtranslator.model.exceptions import InvalidDocumentException
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
@@ -16,6 +17,10 @@ _LOCAL_CODE = {
     "AWS::Serverless::Function": "CodeUri",
     "AWS::Serverless::LayerVersion": "ContentUri",
 }
+
+
+class TemplateError(ValueError):
+    """Something in the template that does not run on this machine, or nowhere."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -35,9 +40,31 @@ def _intrinsic(loader: _Loader, tag: str, node: yaml.Node) -> dict[str, Any]:
 _Loader.add_multi_constructor("!", _intrinsic)
 
 
+def read_template(path: Path) -> dict[str, Any]:
+    """Return the template at `path` as written, intrinsics in their long form. Raises `TemplateError`."""
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TemplateError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TemplateError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from error
+
+
 def parse(text: str) -> dict[str, Any]:
-    """Return the template as written, intrinsics in their long form."""
-    return cast(dict[str, Any], yaml.load(text, Loader=_Loader))  # noqa: S506 (a SafeLoader)
+    """Return a template's text as written, intrinsics in their long form. Raises `TemplateError`."""
+    try:
+        template = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise TemplateError(f"{line}{error.problem}") from error
+    except yaml.YAMLError as error:
+        raise TemplateError(f"it is no YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
+        raise TemplateError("it has no Resources")
+    for logical_id, resource in template["Resources"].items():
+        if not isinstance(resource, dict) or "Type" not in resource:
+            raise TemplateError(f"{logical_id} has no Type")
+    return template
 
 
 def expand(
@@ -46,22 +73,25 @@ def expand(
     """Return the CloudFormation template that SAM makes of the file at `path`.
 
     Intrinsics stay as they are; only SAM's own resources are replaced. Raises
-    `samtranslator.model.exceptions.InvalidDocumentException` when SAM would refuse the template.
+    `TemplateError` when SAM would refuse the template.
     """
-    return transform(parse(path.read_text(encoding="utf-8")), parameters, region=region)
+    return transform(read_template(path), parameters, region=region)
 
 
 def transform(
     template: Mapping[str, Any], parameters: Mapping[str, str] | None = None, *, region: str = "eu-west-1"
 ) -> dict[str, Any]:
-    """Return what SAM makes of a parsed template, which is left as it was."""
+    """Return what SAM makes of a parsed template, which is left as it was. Raises `TemplateError`."""
     source = copy.deepcopy(dict(template))
     for properties, name in _local_code(source):
         properties[name] = f"s3://built/{str(properties[name]).strip('/')}"
     session = boto3.Session(region_name=region)
     # No managed policy is ever looked up by name: roles here are explicit or given by ARN.
     translator = Translator({}, Parser(), boto_session=session)
-    expanded = translator.translate(source, parameter_values=dict(parameters or {}))
+    try:
+        expanded = translator.translate(source, parameter_values=dict(parameters or {}))
+    except InvalidDocumentException as error:
+        raise TemplateError("; ".join(cause.message for cause in error.causes)) from error
     translator.metrics.publish()  # to nowhere, but what is unpublished is complained about
     return cast(dict[str, Any], expanded)
 
@@ -80,11 +110,11 @@ def _local_code(template: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]
 def parameter_values(template: Mapping[str, Any], given: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the value of every parameter: the given one, or else the template's default.
 
-    Raises `KeyError` for a parameter that has neither, and for a given one that the template lacks.
+    Raises `TemplateError` for a parameter that has neither, and for a given one that the template lacks.
     """
     declared = template.get("Parameters", {})
     values = {name: str(body["Default"]) for name, body in declared.items() if "Default" in body}
     values |= given or {}
     if wrong := sorted(values.keys() ^ declared.keys()):
-        raise KeyError(f"parameters without a value, or unknown to the template: {', '.join(wrong)}")
+        raise TemplateError(f"parameters without a value, or unknown to the template: {', '.join(wrong)}")
     return values

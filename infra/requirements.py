@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.binaries import PLATFORMS
-from infra.expand import parse
+from infra.expand import read_template
 from infra.interpreters import NoInterpreter, find_interpreter, runtime
 from infra.lock import Lock, merged, read, text
 
@@ -81,7 +81,7 @@ def for_platform(platform: str) -> Mapping[str, str]:
 
 
 def main() -> int:
-    name = runtime(parse((ROOT / "template.yaml").read_text(encoding="utf-8")))
+    name = runtime(read_template(ROOT / "template.yaml"))
     try:
         interpreter = find_interpreter(name, dict(os.environ))
     except NoInterpreter as error:

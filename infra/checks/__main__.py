@@ -8,10 +8,15 @@ from infra import events, requirements
 from infra.checks.rules import RULES, findings, page
 from infra.checks.template import SHIPPED, Template
 from infra.contracts import files as contracts
+from infra.expand import TemplateError
 
 
 def main() -> int:
-    template = Template.load(SHIPPED)
+    try:
+        template = Template.load(SHIPPED)
+    except TemplateError as error:
+        print(f"template.yaml: {error}")
+        return 1
     problems = [
         f"{found.resource}: {found.problem} [{rule}, {page(rule)}]" for rule, found in findings(template)
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra.deploy_local.refused import refused, without
-from infra.expand import parse
+from infra.expand import read_template
 from infra.processes import Shell
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ class Workspace:
     def leave_out_what_is_refused(self) -> Sequence[str]:
         """Of the template that was built. Returns the logical ids."""
         built = self.path / ".aws-sam" / "build" / "template.yaml"
-        template = parse(built.read_text(encoding="utf-8"))
+        template = read_template(built)
         left_out = refused(template)
         # JSON is YAML as well.
         built.write_text(json.dumps(without(template, left_out), default=str), encoding="utf-8")

@@ -6,36 +6,25 @@ import argparse
 import sys
 from pathlib import Path
 
-from infra.local.intrinsics import TemplateError
+from infra.local import command
 from infra.local.local_run import ROOT, RunOptions
-from infra.local.servers import PortTakenError
 
 DEFAULT_PORT = 8700
 EXAMPLES = """examples:
   python -m infra.local up                      everything in this process; breakpoints work, code reloads
   python -m infra.local up --isolated           each function in processes of its own, as on Lambda
-  python -m infra.local up --port 9000          the API on 9000; AWS, cards and mail on 9001 to 9003
+  python -m infra.local up --port 9000          the API on 9000; AWS, cards, mail, webhooks on 9001 to 9004
 """
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command. Returns the exit code."""
-    parsed = _parser().parse_args(arguments)
-    try:
-        return int(parsed.run(parsed))
-    except PortTakenError as error:
-        sys.stderr.write(f"{error.strerror}\n")
-    except TemplateError as error:
-        sys.stderr.write(f"the template: {error}\n")
-    return 2
+    return command.run(_parser(), arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m infra.local",
-        description="Run template.yaml on this machine, on a model of AWS in memory.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command.parser(
+        "python -m infra.local", "Run template.yaml on this machine, on a model of AWS in memory.", EXAMPLES
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="up")
     _add_up(commands)
@@ -44,11 +33,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     up = commands.add_parser("up", help="bring everything up until Ctrl-C")
-    up.add_argument("--port", type=int, default=DEFAULT_PORT, help="of the API; the next three are taken too")
+    up.add_argument(
+        "--port",
+        type=command.whole(0, 65_535 - 4),
+        default=DEFAULT_PORT,
+        help="of the API; the next four are taken, too. 0: any",
+    )
     up.add_argument("--isolated", action="store_true", help="each function in processes of its own")
     up.add_argument(
         "--concurrency",
-        type=int,
+        type=command.whole(1),
         default=2,
         help="batches of each queue in work at once (default %(default)s)",
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 from rich.console import Console
 
-from infra.expand import parse
+from infra.expand import read_template
 from infra.local.load import EFFECTS, place
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.shop_facts import Facts
@@ -124,7 +124,7 @@ def _damage(run: LocalRun, orders: int, signals: int, report: dict[str, Any], be
 
 
 def _short_visibility() -> dict[str, dict[str, Any]]:
-    resources = parse(RunOptions.template.read_text(encoding="utf-8"))["Resources"]
+    resources = read_template(RunOptions.template)["Resources"]
     queues = {name: body.get("Properties", {}) for name, body in resources.items() if body["Type"] == QUEUE}
     return {
         name: {"VisibilityTimeout": VISIBILITY_SECONDS}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from infra.local.intrinsics import Resolver, TemplateError, UnresolvedError
+from infra.expand import TemplateError
+from infra.local.intrinsics import Resolver, UnresolvedError
 from infra.local.not_run import NOT_RUN_LOCALLY
 from infra.local.resources import MAKERS, Account, Made
 

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from infra.local.intrinsics import TemplateError
+from infra.expand import TemplateError
 
 Predicate = Callable[[Any], bool]
 _MISSING = object()

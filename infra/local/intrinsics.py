@@ -10,12 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
+from infra.expand import TemplateError
+
 _PLACEHOLDER = re.compile(r"\$\{(!?)([^}]*)\}")
 _NO_VALUE = object()
-
-
-class TemplateError(ValueError):
-    """Something in the template that does not run on this machine, or nowhere."""
 
 
 class UnresolvedError(TemplateError):

@@ -115,9 +115,3 @@ def _told(name: str, outcome: Outcome) -> str:
         f"{outcome.processor / outcome.orders * 1000:.1f} ms of processor time an order, "
         f"peak memory {outcome.memory:.0f} MB"
     )
-
-
-if __name__ == "__main__":
-    from infra.local.__main__ import main
-
-    sys.exit(main(["load", *sys.argv[1:]]))

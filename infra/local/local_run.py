@@ -14,7 +14,7 @@ from handlers.postroom.aws.deployment import Deployment
 from handlers.postroom.aws.expressions import from_attributes
 from handlers.postroom.webhooks.receivers import Reach
 from handlers.postroom.webhooks.registry import REGISTRY, webhooks_in
-from infra.expand import parse
+from infra.expand import read_template
 from infra.local.api_app import api_app
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import SystemClock
@@ -162,7 +162,7 @@ class LocalRun:
 
     def _stack(self, aws_url: str, cards_url: str, mail_url: str) -> Stack:
         ours = {"CardsUrl": cards_url, "MailUrl": mail_url, "MailFrom": SENDER}
-        declared = parse(self.options.template.read_text(encoding="utf-8")).get("Parameters", {})
+        declared = read_template(self.options.template).get("Parameters", {})
         options = Options(
             changes=self.options.changes,
             shortcut=True,

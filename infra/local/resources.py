@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from infra.expand import TemplateError
 from infra.local.aws.scheduler.expressions import ExpressionError, Rate, parse
-from infra.local.intrinsics import TemplateError
 
 if TYPE_CHECKING:
     from boto3.session import Session

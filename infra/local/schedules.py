@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import uuid4
 
+from infra.expand import TemplateError
 from infra.local.aws.scheduler import FunctionCall, Scheduler
 from infra.local.aws.scheduler.expressions import Expression, ExpressionError, parse
 from infra.local.functions import Function
-from infra.local.intrinsics import TemplateError
 
 
 class UnknownScheduleError(TemplateError):

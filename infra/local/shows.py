@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from infra.local.servers import PortTakenError
+from infra.local import command
 
 EXAMPLES = """examples:
   python -m infra.local.shows demo                  an order, an outage, a poison message and a duplicate
@@ -19,20 +19,12 @@ EXAMPLES = """examples:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one of them. Returns the exit code."""
-    parsed = _parser().parse_args(arguments)
-    try:
-        return int(parsed.run(parsed))
-    except PortTakenError as error:
-        sys.stderr.write(f"{error.strerror}\n")
-    return 2
+    return command.run(_parser(), arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m infra.local.shows",
-        description="Watch or measure the example business on the local run.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command.parser(
+        "python -m infra.local.shows", "Watch or measure the example business on the local run.", EXAMPLES
     )
     commands = parser.add_subparsers(
         title="commands", required=True, metavar="demo | load | chaos | outage | bill | blast"
@@ -42,20 +34,32 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(run=_demo)
     load = commands.add_parser("load", help="orders from concurrent clients: rate, losses, doubles, memory")
-    load.add_argument("--orders", type=int, default=5000, help="orders in each run (default %(default)s)")
-    load.add_argument("--clients", type=int, default=8, help="clients at once (default %(default)s)")
+    load.add_argument(
+        "--orders", type=command.whole(1), default=5000, help="orders in each run (default %(default)s)"
+    )
+    load.add_argument(
+        "--clients", type=command.whole(1), default=8, help="clients at once (default %(default)s)"
+    )
     load.set_defaults(run=_load)
     chaos = commands.add_parser("chaos", help="kill isolated functions while orders are in flight")
-    chaos.add_argument("--orders", type=int, default=200, help="orders in flight (default %(default)s)")
+    chaos.add_argument(
+        "--orders", type=command.whole(1), default=200, help="orders in flight (default %(default)s)"
+    )
     chaos.set_defaults(run=_chaos)
     outage = commands.add_parser("outage", help="receipts that pile up in an outage, with jitter and without")
-    outage.add_argument("--orders", type=int, default=3000, help="orders in it (default %(default)s)")
+    outage.add_argument(
+        "--orders", type=command.whole(1), default=3000, help="orders in it (default %(default)s)"
+    )
     outage.set_defaults(run=_outage)
     bill = commands.add_parser("bill", help="what an order costs: AWS calls and request units, step by step")
-    bill.add_argument("--orders", type=int, default=1, help="orders placed at once (default %(default)s)")
+    bill.add_argument(
+        "--orders", type=command.whole(1), default=1, help="orders placed at once (default %(default)s)"
+    )
     bill.set_defaults(run=_bill)
     blast = commands.add_parser("blast", help="a campaign to very many, and how long others wait meanwhile")
-    blast.add_argument("--recipients", type=int, default=50_000, help="of the campaign (default %(default)s)")
+    blast.add_argument(
+        "--recipients", type=command.whole(1), default=50_000, help="of the campaign (default %(default)s)"
+    )
     blast.set_defaults(run=_blast)
     return parser
 

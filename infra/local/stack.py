@@ -14,7 +14,7 @@ from botocore import UNSIGNED
 from botocore.config import Config
 
 from handlers.postroom.aws.deployment import Deployment as Surroundings
-from infra.expand import expand, parameter_values, parse
+from infra.expand import expand, parameter_values, read_template
 from infra.local.aws import LocalAws, shortcut
 from infra.local.aws.direct import Direct
 from infra.local.deploy import Deployment
@@ -120,7 +120,7 @@ class Stack:
     @classmethod
     def from_template(cls, path: Path, aws: LocalAws, options: Options = Options()) -> Stack:
         """Expand the SAM template at `path` and bring it up on `aws`."""
-        parameters = parameter_values(parse(path.read_text(encoding="utf-8")), options.parameters)
+        parameters = parameter_values(read_template(path), options.parameters)
         expanded = expand(path, options.parameters, region=aws.region.name)
         for logical_id, properties in options.changes.items():
             expanded["Resources"][logical_id]["Properties"].update(properties)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from infra.expand import TemplateError
 from infra.local.aws.scheduler import Scheduler
 from infra.local.deploy import Deployment
 from infra.local.discards import Discard
 from infra.local.functions import Function, FunctionSettings
 from infra.local.heartbeat import Holding, not_holding
 from infra.local.http_api import HttpApi
-from infra.local.intrinsics import TemplateError
 from infra.local.queue_mapping import DEFAULT_CONCURRENCY, Queue, QueueMapping, QueueMappingSettings
 from infra.local.routes import Route
 from infra.local.schedules import Rule, Schedule, Scheduled

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from handlers.postroom.aws.deployment import Deployment
-from infra.expand import parse
+from infra.expand import read_template
 from infra.local.functions import FunctionSettings, Invocation, Runner, process_environ
 from infra.local.local_run import ROOT, LocalRun, endpoint
 from infra.local.stack import RunnerFactory
@@ -33,7 +33,7 @@ class Workshop:
 
     def runners(self, run: LocalRun) -> RunnerFactory:
         """How `run` has its functions run. Raises `FileNotFoundError` when one was not built."""
-        template = parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+        template = read_template(ROOT / "template.yaml")
         self.place.mkdir(parents=True, exist_ok=True)
 
         def runner(settings: FunctionSettings, _surroundings: Callable[[], Deployment]) -> Runner:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from handlers.postroom.discovery import job_types
-from infra.expand import expand, parameter_values, parse
+from infra.expand import expand, parameter_values, read_template
 
 ROOT = Path(__file__).parents[2]
 PATH = ROOT / "template.yaml"
@@ -36,7 +36,7 @@ _MODEL = "loyalty"
 
 @cache
 def parameters() -> Mapping[str, str]:
-    return parameter_values(parse(PATH.read_text(encoding="utf-8")), PARAMETERS)
+    return parameter_values(read_template(PATH), PARAMETERS)
 
 
 @cache

@@ -35,7 +35,7 @@ from handlers.shop.checkout import checkout
 from handlers.shop.login_codes import CodeMailer, Codes
 from handlers.shop.orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order_key
 from handlers.shop.password_resets import LinkMailer
-from infra.expand import expand, parameter_values, parse
+from infra.expand import expand, parameter_values, read_template
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
 from infra.local.client import cart
@@ -68,7 +68,7 @@ Changes = Mapping[str, Mapping[str, Any]]
 
 @cache
 def _expanded() -> tuple[Mapping[str, Any], Mapping[str, str]]:
-    values = parameter_values(parse(TEMPLATE.read_text(encoding="utf-8")), PARAMETERS)
+    values = parameter_values(read_template(TEMPLATE), PARAMETERS)
     return expand(TEMPLATE, PARAMETERS), values
 
 

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-from samtranslator.model.exceptions import InvalidDocumentException
 
 from infra.checks.template import Template
-from infra.expand import parse, transform
+from infra.expand import TemplateError, parse, transform
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -54,7 +53,7 @@ def test_expansion_leaves_its_source_as_it_was() -> None:
 def test_what_sam_refuses_is_refused() -> None:
     function = {"Type": "AWS::Serverless::Function", "Properties": {"Handler": "a.b"}}
 
-    with pytest.raises(InvalidDocumentException):
+    with pytest.raises(TemplateError):
         transform({"Transform": "AWS::Serverless-2016-10-31", "Resources": {"F": function}})
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from infra.checks.rules import RULES, Rule, findings, page
 from infra.checks.template import Template
-from infra.expand import parse, transform
+from infra.expand import read_template, transform
 from tests.template.conftest import ROOT
 
 
@@ -15,7 +15,7 @@ def test_shipped_template_keeps_every_rule(shipped: Template) -> None:
 @pytest.fixture
 def published(shipped: Template) -> Template:
     """The shipped template with two more lines in its globals: a version and an alias for each function."""
-    source = parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    source = read_template(ROOT / "template.yaml")
     source["Globals"]["Function"] |= {
         "AutoPublishAlias": "live",
         "SnapStart": {"ApplyOn": "PublishedVersions"},

@@ -9,14 +9,14 @@ from handlers.postroom.aws.deployment import CALL_ATTEMPTS, CONNECT_TIMEOUT_SECO
 from infra.checks.grants import differences
 from infra.checks.mutants.changes import put, weakened
 from infra.checks.template import Template, target
-from infra.expand import expand, parameter_values, parse
+from infra.expand import expand, parameter_values, read_template
 from tests.template.conftest import ROOT
 
 STAGES = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
 
 
 def own_template() -> dict[str, Any]:
-    return parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    return read_template(ROOT / "template.yaml")
 
 
 def test_every_topic_is_encrypted_with_a_key_that_alarms_can_use(shipped: Template) -> None:

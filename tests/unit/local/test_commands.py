@@ -50,10 +50,55 @@ def test_port_that_is_taken_is_said_in_a_line(capsys: pytest.CaptureFixture[str]
     servers.close()
 
     assert code == 2
-    # the run takes four ports from the given one on, and another process may hold one of those, too
+    # the run takes five ports from the given one on, and another process may hold one of those, too
     said = re.fullmatch(r"port (\d+) of 127\.0\.0\.1 is taken: choose another\n", capsys.readouterr().err)
     assert said is not None
-    assert int(said[1]) in range(taken, taken + 4)
+    assert int(said[1]) in range(taken, taken + 5)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(["up", "--port", "65532"], id="no-room-for-the-next-four"),
+        pytest.param(["up", "--port", "-1"], id="negative"),
+        pytest.param(["up", "--port", "http"], id="no-number"),
+        pytest.param(["up", "--concurrency", "0"], id="too-small"),
+    ],
+)
+def test_number_that_cannot_be_is_refused_and_its_option_named(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(given)
+
+    assert ended.value.code == 2
+    assert re.search(rf"argument {given[1]}: '{given[2]}' is no whole number from", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        pytest.param(b"Resources: [\n", "line 2: ", id="no-yaml"),
+        pytest.param(b"Resources: {A: \x00}", "it is no YAML", id="character"),
+        pytest.param(b"\xff\xfe", "is not UTF-8", id="no-text"),
+        pytest.param(b"", "it has no Resources", id="empty"),
+        pytest.param(b"- Resources", "it has no Resources", id="list"),
+        pytest.param(b"Resources: {A: 3}", "A has no Type", id="resource"),
+        pytest.param(b"Resources: {A: {Type: AWS::Serverless::Function}}", "[A]", id="refused-by-sam"),
+        pytest.param(None, "No such file", id="missing"),
+    ],
+)
+def test_template_that_is_none_is_said_in_a_line(
+    content: bytes | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = tmp_path / "template.yaml"
+    if content is not None:
+        template.write_bytes(content)
+
+    code = main(["up", "--port", "0", "--template", str(template)])
+
+    error = capsys.readouterr().err
+    assert (code, said in error, error.count("\n")) == (2, True, 1), error
 
 
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from infra.deploy_local.not_shown import NOT_SHOWN
 from infra.deploy_local.refused import refused, without
 from infra.deploy_local.routes import Gateway, Issuer, Route, routes
 from infra.deploy_local.workspace import ROOT, Workspace
-from infra.expand import expand, parse, transform
+from infra.expand import expand, read_template, transform
 from infra.processes import CommandFailed, Shell
 
 SLEEPER = "import time; print('ready', flush=True); time.sleep(60)"
@@ -34,7 +34,7 @@ def test_routes_are_those_of_the_template(template: dict[str, Any]) -> None:
 
 
 def test_route_to_an_alias_names_the_alias() -> None:
-    source = parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    source = read_template(ROOT / "template.yaml")
     source["Globals"]["Function"]["AutoPublishAlias"] = "live"
 
     found = {route.function for route in routes(transform(source))}

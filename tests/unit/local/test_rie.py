@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra.expand import parse
+from infra.expand import read_template
 from infra.local.functions import FunctionError, Invocation, RunnerError
 from infra.rie.emulator import Runtime, answered
 from infra.rie.judgement import trigger_of, wrong
@@ -82,7 +82,7 @@ def test_entry_is_triggered_by_what_its_name_begins_with() -> None:
 
 
 def test_package_is_the_functions_directory_and_its_layers(tmp_path: Path) -> None:
-    template = parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    template = read_template(ROOT / "template.yaml")
     for name in ("InvoicesFunction", "PdfLayer"):
         (tmp_path / name).mkdir()
 
@@ -93,7 +93,7 @@ def test_package_is_the_functions_directory_and_its_layers(tmp_path: Path) -> No
 
 
 def test_function_that_was_not_built_is_told(tmp_path: Path) -> None:
-    template = parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    template = read_template(ROOT / "template.yaml")
 
     with pytest.raises(FileNotFoundError, match="RelayFunction was not built"):
         package_of("RelayFunction", template, tmp_path)

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from infra.expand import transform
+from infra.expand import TemplateError, transform
 from infra.local.aws import LocalAws, ManualClock
 from infra.local.driving import run_for, run_until_idle
 from infra.local.functions import Invocation
-from infra.local.intrinsics import TemplateError
 from infra.local.schedules import Rule, UnknownScheduleError
 from infra.local.stack import Options, Stack
 from tests.unit.local.functions import Probe

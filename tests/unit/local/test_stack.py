@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from infra.expand import TemplateError
 from infra.local.aws import LocalAws, ManualClock
 from infra.local.driving import NotIdleError, run_for, run_until_idle
 from infra.local.functions import Invocation
@@ -86,7 +87,7 @@ def test_parameter_and_override_reach_the_environment_of_functions_that_declare_
 
 
 def test_unknown_parameter_is_refused() -> None:
-    with pytest.raises(KeyError, match="Greting"):
+    with pytest.raises(TemplateError, match="Greting"):
         Little(parameters={"Greting": "x"})
 
 
