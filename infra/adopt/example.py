@@ -97,7 +97,9 @@ class Example:
         return None
 
     def _users(self, name: str) -> set[str]:
-        return {other for other, imported in self.imports.items() if name in imported and other != name}
+        """What imports it, or runs it by its name."""
+        users = {other for other, imported in self.imports.items() if name in imported}
+        return (users | {other.name for other in self.all.values() if name in other.texts}) - {name}
 
     def _named(self, module: Module, gone: Mapping[str, str]) -> Set[str]:
         """Resources and modules that go and that it knows by name."""

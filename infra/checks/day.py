@@ -22,7 +22,7 @@ from infra.checks.grants import Grant, Usage
 from infra.checks.template import Template
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
-from infra.local.client import cart
+from infra.local.cart import cart
 from infra.local.driving import run_until_idle
 from infra.local.http_messages import HttpAnswer
 from infra.local.providers.cards import CardGateway

@@ -14,7 +14,8 @@ from infra.deploy_local.ministack import MiniStack
 from infra.deploy_local.providers import Providers
 from infra.deploy_local.stack import Stack
 from infra.deploy_local.workspace import SUBSCRIBER, Workspace
-from infra.local.client import Answer, Client, cart, jobs_of
+from infra.local.cart import cart
+from infra.local.client import Answer, Client, jobs_of
 from infra.local.story import Telling
 
 JOBS = [each.subscriber for each in job_types("handlers") if ORDER_PAID.name in each.on.names]
@@ -106,12 +107,12 @@ class Rehearsal:
 
     def _placed(self, client: Client, email: str) -> Answer:
         begun = time.monotonic()
-        answer = client.checkout("order-1", cart(email))
+        answer = client.command("/checkout", "order-1", cart(email))
         took = time.monotonic() - begun
         self.story.check(
             answer.status == 202, f"POST /checkout: {answer.status} in {took:.2f} s, a cold start"
         )
-        again = client.checkout("order-1", cart(email))
+        again = client.command("/checkout", "order-1", cart(email))
         self.story.check(
             again.body == answer.body and again.headers.get("idempotency-replayed") == "true",
             "pressed again: the same answer, byte for byte",

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
-from infra.local.client import cart
+from infra.local.cart import cart
 from infra.local.functions import Function
 from infra.local.local_run import ROOT
 from infra.local.providers.cards import CardGateway

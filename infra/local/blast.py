@@ -139,7 +139,7 @@ def _measured(run: LocalRun, recipients: int) -> Blast:
     facts = Facts(run)
     tenant = Client(run.urls.api, run.stack.token(TENANT))
     forgetful = Forgetful(run)
-    answer = tenant.start_campaign("blast", CAMPAIGN)
+    answer = tenant.command("/campaigns", "blast", CAMPAIGN)
     begun = time.time()
     with forgetful.asking():
         path = answer.headers["location"]

@@ -1,24 +1,17 @@
-"""A small client of the shop, for demonstrations and measurements."""
+"""A small client of the API, for demonstrations and measurements."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-CART_LINES = ({"sku": "adire-shirt", "quantity": 2}, {"sku": "palm-basket", "quantity": 1})
-"""Two shirts and a basket: 2,042,500 kobo, ₦20,425."""
 TIMEOUT_SECONDS = 30
 OPEN_STATES = frozenset({"queued", "running", "retrying"})
-
-
-def cart(email: str, lines: Sequence[Mapping[str, Any]] = CART_LINES) -> dict[str, Any]:
-    """The body of a checkout."""
-    return {"email": email, "cardToken": "tok_visa", "lines": list(lines)}
 
 
 @dataclass(frozen=True)
@@ -46,14 +39,6 @@ class Client:
     def command(self, path: str, key: str, body: Mapping[str, Any]) -> Answer:
         """POST under an idempotency key. Raises `OSError` without an answer: then send it again."""
         return self._ask("POST", path, {"idempotency-key": key}, json.dumps(body))
-
-    def checkout(self, key: str, body: Mapping[str, Any]) -> Answer:
-        """Place an order under an idempotency key. Raises `OSError` without an answer: then send it again."""
-        return self.command("/checkout", key, body)
-
-    def start_campaign(self, key: str, body: Mapping[str, Any]) -> Answer:
-        """Start a campaign under an idempotency key. Raises `OSError` without an answer."""
-        return self.command("/campaigns", key, body)
 
     def get(self, path: str) -> Answer:
         return self._ask("GET", path)

@@ -8,7 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from infra.local.client import cart, jobs_of
+from infra.local.cart import cart
+from infra.local.client import jobs_of
 from infra.local.demo_shop import SHOP
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.shop_story import SOON_SECONDS, Story
@@ -44,7 +45,7 @@ def an_order(story: Story) -> None:
     story.chapter("An order")
     client = story.client("ada")
     begun = time.monotonic()
-    answer = client.checkout("order-1", cart("ada@example.com"))
+    answer = client.command("/checkout", "order-1", cart("ada@example.com"))
     took = (time.monotonic() - begun) * 1000
     story.check(
         answer.status == 202, f"POST /checkout: {answer.status} in {took:.0f} ms, {answer.json['status']}"
@@ -60,7 +61,7 @@ def an_order(story: Story) -> None:
     story.check(
         story.facts.effects()["invoices"] == 1, f"one invoice: {_result(status, 'invoices')['location']}"
     )
-    again = client.checkout("order-1", cart("ada@example.com"))
+    again = client.command("/checkout", "order-1", cart("ada@example.com"))
     story.check(
         again.body == answer.body, "pressed again: the same answer, byte for byte, and no second order"
     )
@@ -72,7 +73,7 @@ def an_outage(story: Story) -> None:
     story.chapter("The mail server is down")
     client = story.client("bola")
     story.run.switches["mail"].fail()
-    answer = client.checkout("order-1", cart("bola@example.com"))
+    answer = client.command("/checkout", "order-1", cart("bola@example.com"))
     story.check(answer.status == 202, f"POST /checkout: {answer.status}, as if nothing were wrong")
     path = answer.headers["location"]
     status = client.follow(path, SOON_SECONDS, until=_only_receipts_left)
@@ -94,7 +95,7 @@ def a_poison_message(story: Story) -> None:
     """What can never succeed is in the dead-letter queue after one run, moved there by SQS."""
     story.chapter("A mail address that is none")
     client = story.client("chidi")
-    answer = client.checkout("order-1", cart("chidi.example.com"))
+    answer = client.command("/checkout", "order-1", cart("chidi.example.com"))
     status = client.follow(answer.headers["location"], SOON_SECONDS)
     job = jobs_of(status)["receipts"]
     story.check(
@@ -118,7 +119,9 @@ def a_duplicate_delivery(story: Story) -> None:
     story.chapter("One event, delivered three times")
     before = story.facts.effects()
     client = story.client("ada")
-    event = story.facts.event_of(client.checkout("order-1", cart("ada@example.com")).json["jobId"])
+    event = story.facts.event_of(
+        client.command("/checkout", "order-1", cart("ada@example.com")).json["jobId"]
+    )
     client.close()
     for _ in range(2):
         _publish(story, event)

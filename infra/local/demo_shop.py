@@ -7,7 +7,8 @@ import time
 from typing import Any
 
 from infra.local.blast import CAMPAIGN, fill_audience
-from infra.local.client import cart, jobs_of
+from infra.local.cart import cart
+from infra.local.client import jobs_of
 from infra.local.providers.webhooks import Received
 from infra.local.shop_story import SOON_SECONDS, Story
 from infra.local.waiting import wait_for
@@ -26,7 +27,7 @@ def a_webhook(story: Story) -> None:
     url = f"{story.run.urls.webhooks}/dayo"
     registered = client.command("/webhooks", "hook-1", {"url": url})
     story.check(registered.status == 201, f"POST /webhooks: {registered.status}, with a secret of its own")
-    location = client.checkout("order-1", cart("dayo@example.com")).headers["location"]
+    location = client.command("/checkout", "order-1", cart("dayo@example.com")).headers["location"]
     names = set(jobs_of(client.follow(location, SOON_SECONDS)))
     wait_for(lambda: len(_heard(story, url)) >= len(names), SOON_SECONDS, "a webhook for each job")
     heard = _heard(story, url)
@@ -75,7 +76,7 @@ def a_password_link(story: Story) -> None:
     customer.follow(signed_up.headers["location"], SOON_SECONDS)
     # a kept connection does not outlive the seconds until it is used again
     customer.close()
-    campaign = tenant.start_campaign("spring", CAMPAIGN).headers["location"]
+    campaign = tenant.command("/campaigns", "spring", CAMPAIGN).headers["location"]
     tenant.follow(campaign, 2 * SOON_SECONDS, until=_is_handed_out)
     story.tell(f"a campaign has put {RECIPIENTS:,} mails into the bulk lane")
     begun = time.time()

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from infra.local.client import Client, cart
+from infra.local.cart import cart
+from infra.local.client import Client
 
 GIVE_UP_SECONDS = 120
 PAUSE_SECONDS = 0.05
@@ -51,7 +52,7 @@ class Crowd:
 
 def _accepted(client: Client, number: int) -> str | None:
     try:
-        answer = client.checkout(f"load-{number}", cart(f"customer-{number}@example.com"))
+        answer = client.command("/checkout", f"load-{number}", cart(f"customer-{number}@example.com"))
     except ConnectionError:
         time.sleep(PAUSE_SECONDS)
         return None

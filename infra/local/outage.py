@@ -24,7 +24,7 @@ from handlers.postroom.retries import Jitter
 from handlers.shop.ports import Mail
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
-from infra.local.client import cart
+from infra.local.cart import cart
 from infra.local.driving import run_for, run_until_idle
 from infra.local.histogram import busiest, told
 from infra.local.local_run import ROOT

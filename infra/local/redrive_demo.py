@@ -20,7 +20,8 @@ from handlers.postroom.discovery import job_types
 from handlers.postroom.jobs import CallJob
 from handlers.providers import mail_smtp
 from infra.local.aws_cli import AwsCli
-from infra.local.client import cart, jobs_of
+from infra.local.cart import cart
+from infra.local.client import jobs_of
 from infra.local.doomed import Doomed
 from infra.local.functions import FunctionSettings, InProcess, Runner, process_environ
 from infra.local.local_run import LocalRun, RunOptions
@@ -70,7 +71,7 @@ class Redrives:
 
     def order(self, caller: str, email: str) -> str:
         client = self.story.client(caller)
-        answer = client.checkout("order-1", cart(email))
+        answer = client.command("/checkout", "order-1", cart(email))
         self.story.tell(f"{caller} orders: {answer.status}, Location {answer.headers['location']}")
         client.close()
         return str(answer.json["jobId"])

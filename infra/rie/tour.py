@@ -9,7 +9,8 @@ from typing import Any
 from handlers.postroom.aws.expressions import key_attributes, to_attributes
 from handlers.shop import audiences
 from handlers.shop.audiences import Audience, Size
-from infra.local.client import Client, cart
+from infra.local.cart import cart
+from infra.local.client import Client
 from infra.local.local_run import LocalRun
 from infra.local.story import Telling
 from infra.local.waiting import wait_for

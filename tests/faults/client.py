@@ -9,7 +9,7 @@ from typing import Any
 from joserfc.jwk import RSAKey
 
 from infra.local.aws.clock import ManualClock
-from infra.local.client import CART_LINES
+from infra.local.cart import CART_LINES
 from infra.local.http_messages import HttpAnswer, HttpRequest
 from infra.local.stack import Stack
 from infra.local.tokens import Issuer

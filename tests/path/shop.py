@@ -38,7 +38,7 @@ from handlers.shop.password_resets import LinkMailer
 from infra.expand import expand, parameter_values, read_template
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
-from infra.local.client import cart
+from infra.local.cart import cart
 from infra.local.driving import run_for, run_until_idle
 from infra.local.functions import FunctionSettings, InProcess, Invocation, Runner
 from infra.local.http_messages import HttpAnswer, HttpRequest

@@ -29,6 +29,10 @@ def adopted(path: str) -> str:
     return whole().written[Path(path)]
 
 
+def test_what_is_run_by_its_name_goes_with_what_runs_it() -> None:
+    assert shop().modules["infra.local.load_client"] == "only infra.local.load uses it"
+
+
 def test_nothing_that_stays_imports_what_goes() -> None:
     stays = shop().all.keys() - shop().modules.keys()
 

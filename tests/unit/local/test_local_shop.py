@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from infra.local.client import Client, cart, jobs_of
+from infra.local.cart import cart
+from infra.local.client import Client, jobs_of
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.shop_facts import Facts
 from infra.local.waiting import wait_for
@@ -53,7 +54,7 @@ def test_order_becomes_receipt_invoice_points_and_pick_each_once(
     run = start(isolated=isolated)
     ada = client(run)
 
-    answer = ada.checkout("order-1", cart("ada@example.com"))
+    answer = ada.command("/checkout", "order-1", cart("ada@example.com"))
     status = ada.follow(answer.headers["location"], SOON_SECONDS)
     ada.close()
 
@@ -69,7 +70,7 @@ def test_receipt_waits_for_the_mail_server_and_the_order_does_not(run: LocalRun)
     bola = client(run, "bola")
     ask(run.urls.api, "POST", "/_control/mail/outage")
 
-    answer = bola.checkout("order-1", cart("bola@example.com"))
+    answer = bola.command("/checkout", "order-1", cart("bola@example.com"))
     during = bola.follow(
         answer.headers["location"], SOON_SECONDS, until=lambda now: now["state"] == "retrying"
     )
@@ -86,10 +87,10 @@ def test_card_gateway_out_of_order_is_503_and_no_order(run: LocalRun) -> None:
     chidi = client(run, "chidi")
     ask(run.urls.api, "POST", "/_control/cards/outage", b'{"seconds": 60}')
 
-    refused = chidi.checkout("order-1", cart("chidi@example.com"))
+    refused = chidi.command("/checkout", "order-1", cart("chidi@example.com"))
     orders = [order for order in Facts(run).orders() if order["owner"]["S"] == "chidi"]
     ask(run.urls.api, "DELETE", "/_control/cards/outage")
-    accepted = chidi.checkout("order-1", cart("chidi@example.com"))
+    accepted = chidi.command("/checkout", "order-1", cart("chidi@example.com"))
     chidi.close()
 
     assert (refused.status, orders, accepted.status) == (503, [], 202)
@@ -97,7 +98,9 @@ def test_card_gateway_out_of_order_is_503_and_no_order(run: LocalRun) -> None:
 
 def test_pages_show_mails_invoices_and_queues(run: LocalRun) -> None:
     dayo = client(run, "dayo")
-    status = dayo.follow(dayo.checkout("order-1", cart("dayo@example.com")).headers["location"], SOON_SECONDS)
+    status = dayo.follow(
+        dayo.command("/checkout", "order-1", cart("dayo@example.com")).headers["location"], SOON_SECONDS
+    )
     dayo.close()
     bucket, _, key = jobs_of(status)["invoices"]["result"]["location"].removeprefix("s3://").partition("/")
     number = [list(mail.recipients) for mail in run.mailbox.mails].index(["dayo@example.com"])
@@ -120,7 +123,7 @@ def test_stop_finishes_or_gives_back_what_is_in_flight_at_once(
     run.switches["mail"].latency = 0.2
     ada = client(run)
     for number in range(30):
-        ada.checkout(f"order-{number}", cart("ada@example.com"))
+        ada.command("/checkout", f"order-{number}", cart("ada@example.com"))
     ada.close()
     wait_for(lambda: facts.in_flight() > 5, SOON_SECONDS, "something in flight")
 

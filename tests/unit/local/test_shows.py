@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.local.client import Client, cart
+from infra.local.cart import cart
+from infra.local.client import Client
 from infra.local.shows import main
 from tests.unit.local.commands import API, SOON_SECONDS, TOKEN, Command
 
@@ -26,7 +27,7 @@ def test_the_request_that_up_shows_is_accepted_and_worked_on(up: Command) -> Non
     body = up.find(r"-d '(\{.+\})'$")
     client = Client(api, token)
 
-    answer = client.checkout("order-1", json.loads(body))
+    answer = client.command("/checkout", "order-1", json.loads(body))
     status = client.follow(answer.headers["location"], SOON_SECONDS)
     client.close()
 
@@ -36,7 +37,7 @@ def test_the_request_that_up_shows_is_accepted_and_worked_on(up: Command) -> Non
 def test_failure_shows_its_traceback_once_and_then_the_retries(up: Command) -> None:
     client = Client(up.find(API), up.find(TOKEN))
     client.post("/_control/mail/outage")
-    location = client.checkout("order-1", cart("ada@example.com")).headers["location"]
+    location = client.command("/checkout", "order-1", cart("ada@example.com")).headers["location"]
     up.find(r"(↻ receipts +comes back .*received 2 times)")
     client.delete("/_control/mail/outage")
 
