@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 from joserfc import jwt
@@ -22,17 +22,28 @@ class UnauthorizedError(Exception):
     """A token that the authorizer would not accept."""
 
 
+def new_key() -> RSAKey:
+    """Takes a fifth of a second."""
+    return RSAKey.generate_key(2048)
+
+
+@cache
+def own_key() -> RSAKey:
+    """This process's, made at first use (not every run has callers) and kept nowhere."""
+    return new_key()
+
+
 @dataclass(frozen=True)
 class Issuer:
-    """Stands in for the token issuer that the template names; its key is made by itself and kept nowhere."""
+    """Stands in for the token issuer that the template names."""
 
     name: str
     audience: Sequence[str]
+    find_key: Callable[[], RSAKey] = own_key
 
-    @cached_property
+    @property
     def key(self) -> RSAKey:
-        # made at first use: it takes a fifth of a second, and not every run has callers
-        return RSAKey.generate_key(2048)
+        return self.find_key()
 
     def token(self, subject: str, *, lifetime: float = LIFETIME_SECONDS, **claims: Any) -> str:
         """Return a signed token for `subject` that is valid from now for `lifetime` seconds."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from joserfc.jwk import RSAKey
-
 from infra.local.aws.clock import ManualClock
 from infra.local.cart import CART_LINES
 from infra.local.http_messages import HttpAnswer, HttpRequest
@@ -23,15 +21,8 @@ NOTE = "Ring twice at 12 Marina Road"
 
 
 @cache
-def _key() -> RSAKey:
-    return RSAKey.generate_key(2048)
-
-
-@cache
 def _token(issuer: str, audience: str, subject: str) -> str:
-    made = Issuer(issuer, [audience])
-    vars(made)["key"] = _key()
-    return made.token(subject)
+    return Issuer(issuer, [audience]).token(subject)
 
 
 def cart(caller: str, quantity: int = 2, email: str = "") -> dict[str, Any]:
@@ -63,7 +54,6 @@ class Clients:
         assert stack.api is not None
         assert stack.api.issuer is not None
         self._issuer = stack.api.issuer
-        vars(self._issuer)["key"] = _key()
         self._stack = stack
         self._elapse = elapse
         self.log: list[Asked] = []
