@@ -13,6 +13,7 @@ from handlers.postroom.aws.deployment import Deployment
 from infra.checks.roles import TRACING, USING_A_KEY
 from infra.checks.template import Template, as_list, target, text
 from infra.local.aws import LocalAws
+from infra.local.aws.session import unsigned
 from infra.local.functions import FunctionSettings, InProcess, Runner
 
 Grant = tuple[str, str]
@@ -118,7 +119,7 @@ class Usage:
     calls: dict[str, set[Grant]] = field(default_factory=lambda: defaultdict(set))
 
     def runner(self, settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:
-        session = self.aws.session()
+        session = unsigned(self.aws.session())
 
         def note(params: Mapping[str, Any], model: Any, **_: Any) -> None:
             self.calls[settings.name].update(_asked(model.service_model.service_name, model.name, params))

@@ -9,14 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from boto3.session import Session
-from botocore import UNSIGNED
-from botocore.config import Config
-
 from handlers.postroom.aws.deployment import Deployment as Surroundings
 from infra.expand import expand, parameter_values, read_template
 from infra.local.aws import LocalAws, shortcut
 from infra.local.aws.direct import Direct
+from infra.local.aws.session import unsigned
 from infra.local.deploy import Deployment
 from infra.local.functions import Function, FunctionSettings, InProcess, Invocation, Observer, Runner
 from infra.local.heartbeat import Heartbeat, Holding, not_holding
@@ -75,12 +72,6 @@ class Options:
     heartbeat: bool = False
 
 
-def _unsigned(session: Session) -> Session:
-    """The model asks nobody who they are, and signatures are a third of what a call costs."""
-    session._session.set_default_client_config(Config(signature_version=UNSIGNED))
-    return session
-
-
 class Stack:
     """One deployed template."""
 
@@ -92,7 +83,7 @@ class Stack:
         self.stopping = threading.Event()
         self._options = options
         self._random = random.Random(options.seed)  # noqa: S311 (repeatable, not secret)
-        self._session = _unsigned(aws.session())
+        self._session = unsigned(aws.session())
         if options.shortcut:
             shortcut.take(self._session, aws)
         self._heartbeat = Heartbeat(aws.region) if options.heartbeat else None
@@ -178,7 +169,9 @@ class Stack:
 
     def next_due(self) -> float | None:
         """When something happens next by itself (epoch seconds): a message, a retried batch, a schedule."""
-        times = [self.aws.next_due(recurring=True), *(pollable.next_due() for pollable in self.pollables)]
+        # Without schedules, nobody takes what the recurring ones call: they are nothing to stop for.
+        recurring = bool(self.schedules)
+        times = [self.aws.next_due(recurring), *(pollable.next_due() for pollable in self.pollables)]
         return min((time for time in times if time is not None), default=None)
 
     def next_work(self) -> float | None:
