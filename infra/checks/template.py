@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,16 @@ def references(value: Any) -> Iterator[str]:
         yield from (each for inner in value.values() for each in references(inner))
     elif isinstance(value, list):
         yield from (each for inner in value for each in references(inner))
+
+
+def reached(resources: Mapping[str, Any], names: Iterable[str]) -> set[str]:
+    """The logical ids of these resources and of all that they refer to, directly or not."""
+    found: set[str] = set()
+    wanted = set(names)
+    while wanted:
+        found |= wanted
+        wanted = {each for name in wanted for each in references(resources[name])} & resources.keys() - found
+    return found
 
 
 def text(value: Any) -> str:

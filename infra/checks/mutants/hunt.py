@@ -12,7 +12,7 @@ from infra.checks.grants import Grant, differences
 from infra.checks.mutants.changes import Mutant, weakened
 from infra.checks.rules import is_broken
 from infra.checks.scanners import TOOLS, Report
-from infra.checks.template import Template, references
+from infra.checks.template import Template, reached
 
 Document = Mapping[str, Any]
 SHIPPED = "template.json"
@@ -63,10 +63,6 @@ def _touched(document: Document, mutant: Mutant) -> Document:
     before = document["Resources"]
     after = copy.deepcopy(before)
     mutant.change(after)
-    wanted = {name for name, resource in after.items() if resource != before.get(name)}
-    reached: set[str] = set()
-    while wanted:
-        reached |= wanted
-        wanted = {each for name in wanted for each in references(after[name])} & after.keys() - reached
-    resources = {name: resource for name, resource in after.items() if name in reached}
+    kept = reached(after, {name for name, resource in after.items() if resource != before.get(name)})
+    resources = {name: resource for name, resource in after.items() if name in kept}
     return {**document, "Resources": resources, "Outputs": {}}
