@@ -41,6 +41,7 @@ class Template:
     jobs: Mapping[str, JobType[Any]] = field(default_factory=dict)
     attributes: frozenset[str] = PUBLISHED_ATTRIBUTES
     memory_seconds: int = RETENTION_SECONDS
+    conditions: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> Template:
@@ -50,7 +51,7 @@ class Template:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Template:
         resources = document["Resources"]
-        return cls(resources, dict(_job_types(resources)))
+        return cls(resources, dict(_job_types(resources)), conditions=document.get("Conditions", {}))
 
     def of_type(self, kind: str) -> Iterator[tuple[str, Properties]]:
         for name, resource in self.resources.items():

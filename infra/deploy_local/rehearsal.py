@@ -9,6 +9,7 @@ from typing import Any
 
 from handlers.postroom.discovery import job_types
 from handlers.shop.orders import ORDER_PAID
+from infra.deploy_local.aliases import called
 from infra.deploy_local.front import Front
 from infra.deploy_local.ministack import MiniStack
 from infra.deploy_local.providers import Providers
@@ -41,12 +42,12 @@ class Rehearsal:
     def run(self) -> None:
         """Raises `NotAsToldError`, `TimeoutError` or `CommandFailed` when a step is not as it should be."""
         self.story.chapter("sam build, sam deploy")
-        self._deploy()
+        self._deploy(snapshots="off")
         self.story.chapter("An order, through the deployed API")
         self._turns_strangers_away()
         ada = self.front.client("ada@example.com")
         first = self._order(ada, "ada@example.com", JOBS, POINTS)
-        self.story.chapter("The stack is updated: other code, and a subscriber more")
+        self.story.chapter("The stack is updated: other code, a subscriber more, SnapStart")
         self._update()
         self._order(
             self.front.client("bola@example.com"), "bola@example.com", (*JOBS, SUBSCRIBER), MORE_POINTS
@@ -59,30 +60,41 @@ class Rehearsal:
     def front(self) -> Front:
         return Front(self.ministack, self.stack, self.workspace.template)
 
-    def _deploy(self) -> None:
+    def _deploy(self, snapshots: str) -> None:
         seconds = _seconds(lambda: self.workspace.build(self.architecture))
         self.story.tell(f"built for {self.architecture}, with byte code, and inspected: {seconds:.1f} s")
         if left_out := self.workspace.leave_out_what_is_refused():
             self.story.tell(f"{len(left_out)} alarms are left out: MiniStack knows no metric math")
-        seconds = _seconds(lambda: self.stack.deploy(self._parameters()))
+        seconds = _seconds(lambda: self.stack.deploy(self._parameters(snapshots)))
         functions = self._functions()
         self.story.check(
             self.stack.exists() and len(functions) > 0,
             f"sam deploy: {seconds:.1f} s, {len(self.stack.resources())} resources, {len(functions)} of them "
             "functions",
         )
+        self._is_called_as_it_is(snapshots)
         if added := self.front.add_routes():
             self.story.tell(f"{added} routes are added by API calls: MiniStack reads none from the template")
         told = self.front.mend_mappings()
         self.story.tell(f"{told} mappings are told their concurrency again: from a parameter it came as text")
 
-    def _parameters(self) -> Mapping[str, str]:
+    def _is_called_as_it_is(self, snapshots: str) -> None:
+        aliases = list(called(self.ministack.client("lambda"), self._functions()))
+        self.story.check(
+            len(aliases) > 0
+            and all(each.is_current and each.has_snapshot == (snapshots == "on") for each in aliases),
+            f"{len(aliases)} functions are called at an alias; each leads to what was deployed "
+            f"(SnapStart {snapshots})",
+        )
+
+    def _parameters(self, snapshots: str) -> Mapping[str, str]:
         return {
             "Stage": "dev",
             "Architecture": self.architecture,
             "CardsUrl": self.providers.cards_url,
             "MailUrl": self.providers.mail_url,
             "MailFrom": SENDER,
+            "SnapStart": snapshots,
         }
 
     def _turns_strangers_away(self) -> None:
@@ -136,7 +148,7 @@ class Rehearsal:
         self.workspace.give_more_points()
         self.workspace.add_subscriber()
         self.story.tell(f"changed: points for an order are doubled; postroom new subscriber {SUBSCRIBER}")
-        self._deploy()
+        self._deploy(snapshots="on")
         after = self._functions()
         changed = [name for name, digest in before.items() if after.get(name) not in (None, digest)]
         self.story.check(

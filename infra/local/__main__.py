@@ -48,6 +48,13 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     up.add_argument("--seed", type=int, default=0, help="of everything random in the model (default 0)")
     up.add_argument("--no-reload", action="store_true", help="leave code as it is when its files change")
+    up.add_argument(
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of the template, in place of its default",
+    )
     up.add_argument("--template", type=Path, default=ROOT / "template.yaml", help="the SAM template")
     up.set_defaults(run=_up)
 
@@ -61,6 +68,7 @@ def _up(parsed: argparse.Namespace) -> int:
         seed=parsed.seed,
         concurrency=parsed.concurrency,
         template=parsed.template.resolve(),
+        parameters=dict(given.split("=", 1) for given in parsed.parameter),
     )
     return up(options, reload=not parsed.no_reload)
 

@@ -44,7 +44,7 @@ class RunOptions:
     """`port` is the API's; AWS endpoint, cards, mail and webhooks take the four after it; 0 takes free ones.
 
     `concurrency` limits the batches of each mapping that are in work at once, below what the template allows:
-    this machine has no more processors than that.
+    this machine has no more processors than that. `parameters` of the template replace their defaults.
     """
 
     port: int = 0
@@ -54,6 +54,7 @@ class RunOptions:
     concurrency: int = 2
     observers: Sequence[Observer] = ()
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,10 @@ class LocalRun:
             shortcut=True,
             # An isolated function is killed when its time is over, as on Lambda.
             heartbeat=not self.options.isolated,
-            parameters={name: value for name, value in ours.items() if name in declared},
+            parameters={
+                **{name: value for name, value in ours.items() if name in declared},
+                **self.options.parameters,
+            },
             overrides={"WEBHOOK_RECEIVERS": Reach.LOOPBACK_TOO},
             observers=self.options.observers,
             runner=self._given_runner or self._runner(aws_url),

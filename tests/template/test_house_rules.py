@@ -3,7 +3,7 @@
 import pytest
 
 from infra.checks.rules import RULES, Rule, findings, page
-from infra.checks.template import Template
+from infra.checks.template import Template, references
 from infra.expand import read_template, transform
 from tests.template.conftest import ROOT
 
@@ -14,13 +14,16 @@ def test_shipped_template_keeps_every_rule(shipped: Template) -> None:
 
 @pytest.fixture
 def published(shipped: Template) -> Template:
-    """The shipped template with two more lines in its globals: a version and an alias for each function."""
+    """The shipped template with more lines in its globals: a version and an alias for every function."""
     source = read_template(ROOT / "template.yaml")
     source["Globals"]["Function"] |= {
         "AutoPublishAlias": "live",
         "SnapStart": {"ApplyOn": "PublishedVersions"},
     }
     resources = transform(source)["Resources"]
+    for version in (each for each in resources.values() if each["Type"] == "AWS::Lambda::Version"):
+        function = resources[version["Properties"]["FunctionName"]["Ref"]]["Properties"]
+        version["Properties"]["Description"] = [{"Ref": name} for name in references(function)]
     return Template(resources, shipped.jobs)
 
 

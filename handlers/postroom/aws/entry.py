@@ -1,5 +1,6 @@
 """What an entry file exports as `handler`: callable by Lambda, and bindable to any other deployment."""
 
+import random
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -26,7 +27,8 @@ class Entry:
     """A Lambda handler that is built on first use, from the deployment it runs in.
 
     `build` wires one function: it runs once per deployment, not once per call, so clients are kept between
-    invocations and importing an entry file touches nothing.
+    invocations and importing an entry file touches nothing. So a snapshot, which is taken after the import,
+    holds no client, connection, credential, time or id.
     """
 
     def __init__(self, build: Callable[[Deployment], LambdaHandler]) -> None:
@@ -40,6 +42,9 @@ class Entry:
     def _in_process(self) -> LambdaHandler:
         with self._once:
             if self._deployed is None:
+                # Whoever starts from a snapshot has the generator of all who do, and with it their jitter:
+                # docs.aws.amazon.com/lambda/latest/dg/snapstart-uniqueness.html
+                random.seed()
                 self._deployed = self.on(Deployment.from_process())
             return self._deployed
 

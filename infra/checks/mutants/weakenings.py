@@ -378,21 +378,6 @@ WEAKENINGS = [
         "publisher_knows_both_topics",
         unset("SweepFunction", "Environment", "Variables", "ORDERED_TOPIC_ARN"),
     ),
-    (
-        "snapshot-of-a-consumer-that-nobody-calls",
-        "snapshot_is_called_at_an_alias",
-        put("LoyaltyFunction", "SnapStart", {"ApplyOn": "PublishedVersions"}),
-    ),
-    (
-        "snapshot-of-a-request-that-nobody-calls",
-        "snapshot_is_called_at_an_alias",
-        put("CheckoutFunction", "SnapStart", {"ApplyOn": {"Ref": "SnapStart"}}),
-    ),
-    (
-        "snapshot-of-a-schedule-that-nobody-calls",
-        "snapshot_is_called_at_an_alias",
-        put("SweepFunction", "SnapStart", {"ApplyOn": "PublishedVersions"}),
-    ),
 ]
 
 MUTANTS = [Mutant(*each) for each in WEAKENINGS]

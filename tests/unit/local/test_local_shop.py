@@ -47,11 +47,15 @@ def client(run: LocalRun, caller: str = "ada") -> Client:
     return Client(run.urls.api, run.stack.token(caller))
 
 
-@pytest.mark.parametrize("isolated", [False, True], ids=["in-process", "isolated"])
+@pytest.mark.parametrize(
+    "options",
+    [{"parameters": {"SnapStart": "on"}}, {"isolated": True}],
+    ids=["in-process, from snapshots", "isolated"],
+)
 def test_order_becomes_receipt_invoice_points_and_pick_each_once(
-    start: Callable[..., LocalRun], isolated: bool
+    start: Callable[..., LocalRun], options: dict[str, Any]
 ) -> None:
-    run = start(isolated=isolated)
+    run = start(**options)
     ada = client(run)
 
     answer = ada.command("/checkout", "order-1", cart("ada@example.com"))
