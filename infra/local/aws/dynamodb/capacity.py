@@ -106,7 +106,7 @@ def write_units(old: Item | None, new: Item | None) -> float:
 def index_write_units(index: Index, old: Item | None, new: Item | None) -> float:
     """One write to put, change or remove an entry; two where its key changes, for the old and the new one."""
     before, after = index.entry(old), index.entry(new)
-    if before == after:
+    if before is after or before == after:
         return 0.0
     if before is None or after is None or index.schema.of_entry(before) == index.schema.of_entry(after):
         return write_units(before, after)

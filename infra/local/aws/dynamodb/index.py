@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
 import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from infra.local.aws.dynamodb.keys import Key, KeySchema
@@ -67,8 +68,11 @@ class Index:
             return None
         if self.projection == "ALL":
             return item
-        kept = {*self.base.names, *self.schema.names, *self.included}
-        return {name: value for name, value in item.items() if name in kept}
+        return {name: value for name, value in item.items() if name in self._kept}
+
+    @cached_property
+    def _kept(self) -> frozenset[str]:
+        return frozenset((*self.base.names, *self.schema.names, *self.included))
 
     def move(self, key: Key, old: Item | None, new: Item | None) -> None:
         """Follow a change of the item with that key."""

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.Nami
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from infra.local.aws.dynamodb.values import Item, Scalar, Value, bad_parameter, invalid, kind_of, scalar, size
@@ -35,7 +36,7 @@ class KeySchema:
             )
         return cls(roles["HASH"], roles.get("RANGE"), {name: kinds[name] for name in roles.values()})
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return (self.hash,) if self.range is None else (self.hash, self.range)
 
@@ -59,13 +60,15 @@ class KeySchema:
 
     def of_key(self, key: Item) -> Key:
         """The key given as a request's `Key`: exactly the key attributes."""
-        if set(key) != set(self.names) or any(kind_of(key[name]) != self.kinds[name] for name in self.names):
+        if key.keys() != self.kinds.keys() or any(
+            kind_of(value) != self.kinds[name] for name, value in key.items()
+        ):
             raise invalid(_NO_MATCH)
         return self._checked(key)
 
     def of_entry(self, item: Item) -> Key | None:
         """The key in an index, or None for an item that has no entry there (a sparse index)."""
-        if any(name not in item for name in self.names):
+        if self.hash not in item or (self.range is not None and self.range not in item):
             return None
         return self._key(item)
 
@@ -102,11 +105,12 @@ class KeySchema:
 def _check_size(name: str, value: Value, most: int) -> None:
     if kind_of(value) == "N":
         return
-    if size(value) == 0:
+    length = size(value)
+    if length == 0:
         raise bad_parameter(
             "The AttributeValue for a key attribute cannot contain an empty string value. Key: " + name
         )
-    if size(value) > most:
+    if length > most:
         raise bad_parameter(
             f"Size of hashkey or rangekey has exceeded the maximum size limit of {most} bytes"
         )

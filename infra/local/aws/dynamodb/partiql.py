@@ -9,6 +9,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.up
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from infra.local.aws.dynamodb import writes
@@ -85,11 +86,15 @@ def parse(text: str, parameters: Sequence[Any]) -> Statement:
     return _StatementParser(text, parameters).statement()
 
 
+@lru_cache(maxsize=64)
+def _tokens(text: str) -> Sequence[tuple[str, str]]:
+    """Each token's kind and text. The same few statements come again and again."""
+    return [(str(match.lastgroup), match[str(match.lastgroup)]) for match in _TOKEN.finditer(text)]
+
+
 class _StatementParser:
     def __init__(self, text: str, parameters: Sequence[Any]) -> None:
-        self._tokens = [
-            (str(match.lastgroup), match[str(match.lastgroup)]) for match in _TOKEN.finditer(text)
-        ]
+        self._tokens = _tokens(text)
         self._position = 0
         self._parameters = list(parameters)
 

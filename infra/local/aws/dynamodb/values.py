@@ -23,6 +23,8 @@ MAX_DIGITS = 38
 MAX_EXPONENT, MIN_EXPONENT = 125, -130
 MAX_DEPTH = 32
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,37}")
+"""Numbers that are in their one form already, as most are."""
 _EXACT = decimal.Context(
     prec=MAX_DIGITS, Emax=999, Emin=-999, traps=[decimal.Inexact, decimal.InvalidOperation]
 )
@@ -43,7 +45,8 @@ def canonical_item(item: Mapping[str, Any]) -> Item:
 
 def canonical(value: Any, depth: int = 1) -> Value:
     """The one form of a value; ValidationException when it is none."""
-    if not isinstance(value, Mapping) or len(value) != 1:
+    # `dict` first: asking the abstract class of each value is slow
+    if not isinstance(value, (dict, Mapping)) or len(value) != 1:
         raise invalid(
             "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the "
             "supported datatypes"
@@ -102,9 +105,9 @@ def kind_of(value: Value) -> str:
 def scalar(value: Value) -> Scalar:
     """What a string, number or binary value compares by: text by code points, binary by unsigned bytes."""
     ((kind, content),) = value.items()
-    if kind == "N":
-        return Decimal(content)
-    return base64.b64decode(content) if kind == "B" else str(content)
+    if kind == "S":
+        return str(content)
+    return Decimal(content) if kind == "N" else base64.b64decode(content)
 
 
 def item_size(item: Mapping[str, Value]) -> int:
@@ -112,7 +115,7 @@ def item_size(item: Mapping[str, Value]) -> int:
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
     """
-    return sum(_text_size(name) + size(value) for name, value in item.items())
+    return sum(map(_text_size, item)) + sum(map(size, item.values()))
 
 
 def size(value: Value) -> int:
@@ -151,6 +154,8 @@ def _number_size(text: str) -> int:
 def _canonical_text(content: Any) -> str:
     if not isinstance(content, str):
         raise AwsError("SerializationException", "A string was expected")
+    if content.isascii():
+        return content
     try:
         content.encode()
     except UnicodeEncodeError as error:
@@ -159,7 +164,8 @@ def _canonical_text(content: Any) -> str:
 
 
 def _canonical_number(content: Any) -> str:
-    return number_text(number(_canonical_text(content)))
+    text = _canonical_text(content)
+    return text if _PLAIN_INTEGER.fullmatch(text) else number_text(number(text))
 
 
 def _canonical_binary(content: Any) -> str:

@@ -110,13 +110,13 @@ def update(table: Table, params: Params) -> Write:
     condition = _condition(params, scope, expression)
     if expression is None:
         return Write(table, key, lambda old: old or names, scope, condition, shows_old=_shows_old(params))
-    expression.check(scope)
     touched = expression.paths(scope)
+    expression.check(touched)
     refuse_key_changes(table, touched)
     return Write(
         table,
         key,
-        lambda old: expression.apply(old or names, scope),
+        lambda old: expression.apply(old or names, scope, touched),
         scope,
         condition,
         touched,

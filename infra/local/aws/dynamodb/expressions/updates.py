@@ -152,19 +152,21 @@ class Update:
     def paths(self, scope: Scope) -> tuple[Path, ...]:
         return tuple(paths.resolved(action.path, scope) for action in self.actions)
 
-    def check(self, scope: Scope) -> None:
-        for one, other in combinations(self.paths(scope), 2):
+    def check(self, touched: tuple[Path, ...]) -> None:
+        """Refuse resolved paths of which one lies in another."""
+        if len({path[0] for path in touched}) == len(touched):
+            return
+        for one, other in combinations(touched, 2):
             if paths.overlap(one, other):
                 raise invalid(
                     "Invalid UpdateExpression: Two document paths overlap with each other; must remove or "
                     f"rewrite one of these paths; path one: {list(one)}, path two: {list(other)}"
                 )
 
-    def apply(self, item: Item, scope: Scope) -> Item:
-        """Every operand is read from the item as it was before any action."""
+    def apply(self, item: Item, scope: Scope, touched: tuple[Path, ...]) -> Item:
+        """Act on the resolved paths. Every operand is read from the item as it was before any action."""
         results = [
-            (path, action.result(item, scope))
-            for action, path in zip(self.actions, self.paths(scope), strict=True)
+            (path, action.result(item, scope)) for action, path in zip(self.actions, touched, strict=True)
         ]
         # List elements go from the back, so that earlier removals do not shift later ones.
         for path, value in sorted(results, key=_last_index, reverse=True):
