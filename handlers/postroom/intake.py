@@ -45,7 +45,8 @@ def _sort(job_type: JobType[D], records: Sequence[Record]) -> Intake[D]:
         except Unreadable as error:
             intake.unreadable.append((record, error))
             continue
-        delivery = replace(delivery, is_second_copy=delivery.event.id in seen)
+        if delivery.event.id in seen:
+            delivery = replace(delivery, is_second_copy=True)
         seen.add(delivery.event.id)
         usual = record.is_first_receive and not delivery.is_second_copy and not delivery.fault
         (intake.first if usual else intake.suspects).append(delivery)
@@ -79,8 +80,10 @@ def _keys_to_read(intake: Intake[Any], all_looked_up: bool) -> list[Key]:
 
 
 def _informed(delivery: Delivery[D], found: Mapping[Key, Item]) -> Delivery[D]:
-    loaded = {name: found.get(key) for name, key in delivery.to_load.items()}
-    return replace(delivery.informed(found), loaded=loaded)
+    informed = delivery.informed(found)
+    if not informed.to_load:
+        return informed
+    return replace(informed, loaded={name: found.get(key) for name, key in informed.to_load.items()})
 
 
 def _least_suspect_first(delivery: Delivery[Any]) -> tuple[bool, int]:

@@ -6,6 +6,7 @@ batched with others, published again or redriven keeps its own.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _IN_EVENT = re.compile(r'"trace":\s*"([^"\\]*)"')
 _ROOT = re.compile(r"1-[0-9a-f]{8}-[0-9a-f]{24}")
@@ -38,8 +39,12 @@ class Trace:
         return f"Root={self.root}{parent};Sampled={int(self.is_sampled)}"
 
 
+@lru_cache(maxsize=64)
 def of_event(text: str) -> Trace | None:
-    """The trace of an event's text, readable or not: it comes before anything that a caller has written."""
+    """The trace of an event's text, readable or not: it comes before anything that a caller has written.
+
+    Each event of a batch is asked for several times.
+    """
     found = _IN_EVENT.search(text)
     return Trace.read(found[1]) if found else None
 

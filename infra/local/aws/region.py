@@ -2,7 +2,6 @@
 
 import random
 import threading
-import uuid
 from typing import Protocol
 
 from infra.local.aws.clock import Clock
@@ -10,6 +9,8 @@ from infra.local.aws.meter import Usage
 from infra.local.aws.switches import Switches
 
 MILLISECONDS = 1000
+_UUID_FREE = ~(0xF000 << 64 | 0xC000 << 48)
+_UUID_VERSION_4 = 0x4000 << 64 | 0x8000 << 48
 
 
 class Background(Protocol):
@@ -51,7 +52,9 @@ class Region:
         return round(self.clock.now() * MILLISECONDS)
 
     def new_id(self) -> str:
-        return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
+        """A random UUID of version 4 (https://www.rfc-editor.org/rfc/rfc9562#section-5.4)."""
+        digits = f"{self.random.getrandbits(128) & _UUID_FREE | _UUID_VERSION_4:032x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
     def arn(self, service: str, resource: str) -> str:
         return f"arn:aws:{service}:{self.name}:{self.account}:{resource}"

@@ -31,6 +31,11 @@ _EXACT = decimal.Context(
 _SETS = {"SS": "string", "NS": "number", "BS": "binary"}
 
 
+# Each write asks for the sizes of the same few items again and again, which never change.
+_SIZES: dict[int, tuple[Mapping[str, Value], int]] = {}
+_KEPT_SIZES = 256
+
+
 def invalid(message: str) -> AwsError:
     return AwsError("ValidationException", message)
 
@@ -115,7 +120,14 @@ def item_size(item: Mapping[str, Value]) -> int:
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
     """
-    return sum(map(_text_size, item)) + sum(map(size, item.values()))
+    known = _SIZES.get(id(item))
+    if known is not None and known[0] is item:
+        return known[1]
+    if len(_SIZES) >= _KEPT_SIZES:
+        _SIZES.clear()
+    total = sum(map(_text_size, item)) + sum(map(size, item.values()))
+    _SIZES[id(item)] = item, total
+    return total
 
 
 def size(value: Value) -> int:

@@ -21,6 +21,7 @@ class Policy:
 
     def __init__(self, statements: list[Mapping[str, Any]]) -> None:
         self._statements = statements
+        self._answers: dict[tuple[str, ...], bool] = {}
 
     @classmethod
     def parse(cls, text: str | None) -> "Policy":
@@ -39,6 +40,12 @@ class Policy:
 
     def allows(self, service: str, action: str, resource: str, context: Mapping[str, str]) -> bool:
         """Whether a service may perform the action on the resource, given the condition keys' values."""
+        question = (service, action, resource, *context, *context.values())
+        if question not in self._answers:
+            self._answers[question] = self._allows(service, action, resource, context)
+        return self._answers[question]
+
+    def _allows(self, service: str, action: str, resource: str, context: Mapping[str, str]) -> bool:
         effects = {
             statement["Effect"]
             for statement in self._statements
