@@ -58,27 +58,25 @@ class Dispatcher:
     def _run(self) -> None:
         while not self._stack.stopping.is_set():
             with self._changed:
-                if not self._claim_all() and not self._stack.stopping.is_set():
-                    self._changed.wait(self._nap())
+                # Before the claims, so that what falls due during them is not slept through.
+                nap = self._nap()
+                for pollable in self._stack.pollables:
+                    self._claim(pollable)
+                # One round is enough: nobody else changes anything until the wait lets go of the lock.
+                if not self._stack.stopping.is_set():
+                    self._changed.wait(nap)
 
-    def _claim_all(self) -> int:
-        return sum(map(self._claim, self._stack.pollables))
-
-    def _claim(self, pollable: Pollable) -> int:
+    def _claim(self, pollable: Pollable) -> None:
         try:
-            return self._claim_some(pollable)
+            self._claim_some(pollable)
         except Exception:
             # One mapping's trouble must not stop the others, nor pass unseen.
             log.exception("%s cannot take its work", pollable.name)
-            return 0
 
-    def _claim_some(self, pollable: Pollable) -> int:
-        claimed = 0
+    def _claim_some(self, pollable: Pollable) -> None:
         while self._in_work[pollable.name] < self._limits[pollable.name] and (work := pollable.claim()):
             self._in_work[pollable.name] += 1
             self._pool.submit(self._do, pollable.name, work)
-            claimed += 1
-        return claimed
 
     def _do(self, name: str, work: Callable[[], int]) -> None:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -86,6 +86,16 @@ class Stack:
         self._session = unsigned(aws.session())
         if options.shortcut:
             shortcut.take(self._session, aws)
+        # One for all environments: a client takes 15 ms and a megabyte to make, and any thread may use it.
+        self._surroundings = Surroundings(
+            {},
+            self._session,
+            clock=self.now,
+            chance=self._random.random,
+            new_id=lambda: f"{self._random.getrandbits(96):024x}",
+            sleep=self.aws.region.clock.sleep,
+            emit=options.metrics or print,
+        )
         self._heartbeat = Heartbeat(aws.region) if options.heartbeat else None
         self.deployed = Deployment(
             template,
@@ -208,19 +218,8 @@ class Stack:
         if self._options.metrics is None:
             environ.pop("METRICS_NAMESPACE", None)
         changed = FunctionSettings(**{**vars(settings), "environ": environ})
-        runner = self._options.runner(changed, lambda: self._surroundings(changed))
+        runner = self._options.runner(changed, lambda: replace(self._surroundings, environ=changed.environ))
         return Function(changed, runner, self.now, self.observe, self.stopping)
-
-    def _surroundings(self, settings: FunctionSettings) -> Surroundings:
-        return Surroundings(
-            settings.environ,
-            self._session,
-            clock=self.now,
-            chance=self._random.random,
-            new_id=lambda: f"{self._random.getrandbits(96):024x}",
-            sleep=self.aws.region.clock.sleep,
-            emit=self._options.metrics or print,
-        )
 
     def _sources(self) -> Sources:
         sqs = self.aws.sqs

@@ -63,6 +63,9 @@ class Deployment:
 
     def client(self, service: str) -> Any:
         """The low-level client of a service, made once, on first use."""
+        made = self._clients.get(service)
+        if made is not None:
+            return made
         with self._making:
             if service not in self._clients:
                 self._clients[service] = self._new_client(service)

@@ -46,6 +46,8 @@ class Line(Generic[Item]):
     def take(self, now_ms: int, limit: int, wanted: Callable[[Item], bool]) -> list[Item]:
         """Take up to `limit` wanted items out of the line; unwanted ones on the way are out of it, too."""
         self._advance(now_ms)
+        if self._now.is_empty:
+            return []
         taken: list[Item] = []
         while len(taken) < limit and (item := self._now.pop()) is not None:
             if wanted(item):

@@ -30,6 +30,10 @@ class Turns(Generic[Item]):
         self._rotation: deque[str | tuple[int, Item]] = deque()
         self._waiting: dict[str, deque[tuple[int, Item]]] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._rotation
+
     def add(self, turn: int, item: Item) -> None:
         if item.tenant is None:
             self._rotation.append((turn, item))

@@ -94,6 +94,8 @@ class Queue:
         Of a FIFO queue, at most so many `groups`.
         """
         self._catch_up()
+        if not self._messages:
+            return []
         visibility = self.settings.visibility_seconds if visibility_seconds is None else visibility_seconds
         return [self._lease(message, visibility) for message in self._pick(self._few(limit), groups)]
 
