@@ -125,7 +125,7 @@ class Usage:
             self.calls[settings.name].update(_asked(model.service_model.service_name, model.name, params))
 
         session.events.register("provide-client-params", note)
-        return InProcess(settings.handler, lambda: replace(surroundings(), session=session))
+        return InProcess(settings.handler, lambda: replace(surroundings(), session=session, _clients={}))
 
     def of(self, function: str, names: Mapping[str, str]) -> set[Grant]:
         """What a function has asked for; `names` maps physical names to logical ids."""
