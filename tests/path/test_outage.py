@@ -8,7 +8,7 @@ from handlers.postroom.retries import Jitter
 from infra.local.outage import OUTAGE_SECONDS, Outage, Request, hammering, mail_violations, measure
 from infra.local.stubs import calling
 
-ORDERS = 150
+ORDERS = 60
 
 
 @pytest.fixture(scope="module")
