@@ -9,12 +9,12 @@ from handlers.postroom.aws.expressions import from_attributes
 from handlers.postroom.storage import Key
 from handlers.shop import reconcile, rollup
 from handlers.shop.loyalty import points_key
-from infra.local.aws import LocalAws
 from infra.local.aws.meter import Call
 from infra.local.functions import Invocation
 from infra.local.http_messages import HttpAnswer
 from infra.local.providers.cards import CardGateway
 from infra.local.stack import Stack
+from tests.path.clients import PluggedAws
 from tests.path.listener import Listener
 from tests.path.mailer import Mailer
 from tests.path.names import resource_of
@@ -26,7 +26,7 @@ MARKS = frozenset({reconcile.MARK, rollup.MARK})
 class Facts:
     """Of one shop. Times are in seconds since it opened."""
 
-    aws: LocalAws
+    aws: PluggedAws
     stack: Stack
     opened: float
     mailer: Mailer

@@ -36,7 +36,6 @@ from handlers.shop.login_codes import CodeMailer, Codes
 from handlers.shop.orders import ORDER_PAID, Order, OrderLine, OrderPaid, aggregate_of, order_key
 from handlers.shop.password_resets import LinkMailer
 from infra.expand import expand, parameter_values, read_template
-from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
 from infra.local.cart import cart
 from infra.local.driving import run_for, run_until_idle
@@ -48,6 +47,7 @@ from infra.local.stack import Options, Stack, poll
 from infra.local.stubs import StubCards, links_over, reconcile_entry
 from tests.openapi import published
 from tests.path.cards import GuardedCards
+from tests.path.clients import PluggedAws
 from tests.path.facts import Facts
 from tests.path.listener import Listener
 from tests.path.mailer import Mailer
@@ -104,7 +104,7 @@ class Shop(Facts):
         """`opened` is epoch seconds. `entries` take the place of subscribers' own, by name (`receipts`)."""
         self.clock = ManualClock(opened)
         self.opened = opened
-        self.aws = LocalAws(self.clock)
+        self.aws = PluggedAws(self.clock)
         self.mailer = Mailer(Switch(self.clock.now), lambda: self.t)
         self.gateway = CardGateway(Switch(self.clock.now))
         self.cards = GuardedCards(StubCards(self.gateway), self.aws)
@@ -112,7 +112,6 @@ class Shop(Facts):
         self.invocations: list[Invocation] = []
         self.metric_lines: list[str] = []
         self._expected: set[str] = set()
-        self._clients: dict[str, Any] = {}
         self._entries = {
             "handlers.schedule_reconcile.handler": reconcile_entry(self.cards),
             "handlers.api_checkout.handler": http_entry(self._checkout),
@@ -136,7 +135,7 @@ class Shop(Facts):
         )
         self.stack = JudgedStack(_changed(template, changes or {}), values, self.aws, options)
         tables = {"SHOP_TABLE": self.stack.ref("ShopTable"), "JOBS_TABLE": self.stack.ref("JobsTable")}
-        self.own = replace(self._surroundings(), environ=tables, _clients=self._clients)
+        self.own = replace(self._surroundings(), environ=tables, _clients=self.aws.plug.clients)
         self.store = DynamoStore(self.own)
 
     @property
@@ -192,10 +191,11 @@ class Shop(Facts):
         assert not unexpected, "\n".join(unexpected)
 
     def close(self) -> None:
-        """Fail as well for what was expected and never came."""
+        """Fail as well for what was expected and never came. The shop is of no use after that."""
         self.check()
         unmet = self._expected - {name for name, _ in self._troubles()}
         assert not unmet, f"expected, and never came: {sorted(unmet)}"
+        self.aws.unplug()
 
     def _troubles(self) -> list[tuple[str, str]]:
         errors = [(each.function, each.error) for each in self.invocations if each.error]
@@ -288,12 +288,16 @@ class Shop(Facts):
         self.invocations.append(invocation)
 
     def _runner(self, settings: FunctionSettings, surroundings: Callable[[], Deployment]) -> Runner:
-        def with_shared_clients() -> Deployment:
-            # making a client takes longer than most of what the tests do with it
-            return replace(surroundings(), _clients=self._clients)
+        plug = self.aws.plug
+
+        def with_clients() -> Deployment:
+            if settings.handler.startswith("handlers.schedule_"):
+                # Once a virtual minute each, and mostly for nothing: hours on the wire would take minutes.
+                return replace(surroundings(), session=plug.short, _clients=plug.short_clients)
+            return replace(surroundings(), _clients=plug.clients)
 
         self._surroundings = surroundings
-        return Mortal(InProcess(settings.handler, with_shared_clients, self._entries.get(settings.handler)))
+        return Mortal(InProcess(settings.handler, with_clients, self._entries.get(settings.handler)))
 
     def _links(self, deployment: Deployment) -> LinkMailer:
         return links_over(self.mailer, deployment)

@@ -26,7 +26,7 @@ TAKEN: Mapping[str, frozenset[str]] = {
     ),
     "s3": frozenset(("PutObject",)),
     "sns": frozenset(("PublishBatch",)),
-    "sqs": frozenset(("ChangeMessageVisibilityBatch",)),
+    "sqs": frozenset(("ChangeMessageVisibilityBatch", "GetQueueAttributes")),
 }
 """By service, the operations that take it."""
 
@@ -46,7 +46,7 @@ def _shortening(aws: "LocalAws", service: str) -> Callable[..., None]:
                 return _parsed(aws.request(service, operation, params))
             except AwsError as error:
                 parsed = _error(service, error)
-                raise self.exceptions.from_code(parsed["Error"]["Code"])(parsed, operation) from None  # type: ignore[attr-defined]
+                raise self.exceptions.from_code(error.code)(parsed, operation) from None  # type: ignore[attr-defined]
 
     def shorten(base_classes: list[type], **_: Any) -> None:
         base_classes.insert(0, Shortened)

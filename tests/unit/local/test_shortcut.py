@@ -19,6 +19,11 @@ FIRST_ONLY = {
     **WITH_OLD_ITEM,
 }
 
+ATTRIBUTES = {
+    "QueueUrl": "https://sqs.eu-west-1.amazonaws.com/123456789012/work",
+    "AttributeNames": ["ApproximateNumberOfMessages"],
+}
+
 
 def prepared(*, short: bool) -> tuple[LocalAws, Any]:
     aws = LocalAws(ManualClock(), seed=1)
@@ -32,6 +37,7 @@ def prepared(*, short: bool) -> tuple[LocalAws, Any]:
     session.client("s3").create_bucket(
         Bucket="files", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"}
     )
+    assert session.client("sqs").create_queue(QueueName="work")["QueueUrl"] == ATTRIBUTES["QueueUrl"]
     if short:
         shortcut.take(session, aws)
     return aws, session
@@ -65,6 +71,10 @@ TWICE = [{"Put": FIRST_ONLY}, {"Put": {"TableName": "shop", "Item": {"pk": {"S":
             "s3",
             [lambda c: c.put_object(Bucket="none", Key="a.pdf", Body=b"%PDF")],
             id="a bucket that is not",
+        ),
+        pytest.param("sqs", [lambda c: c.get_queue_attributes(**ATTRIBUTES)], id="a queue's attributes"),
+        pytest.param(
+            "sqs", [lambda c: c.get_queue_attributes(**{**ATTRIBUTES, "QueueUrl": "none"})], id="no queue"
         ),
     ],
 )
