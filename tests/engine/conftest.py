@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import boto3
@@ -128,6 +129,12 @@ class World:
         key = Key("jobs", event_id, subscriber)
         return dict(self.store.read([key]).get(key, {}))
 
+    def take_own_session(self) -> boto3.Session:
+        """A session that no other test uses, to hook into: of this world's clients from now on."""
+        session = recorded(new_session(), self.calls)
+        self.deployment = replace(self.deployment, session=session, _clients={})
+        return session
+
     def forget_calls(self) -> None:
         self.calls.clear()
 
@@ -155,15 +162,40 @@ def new_session() -> boto3.Session:
     return boto3.Session(region_name=REGION, botocore_session=core)
 
 
+def recorded(session: boto3.Session, calls: list[str]) -> boto3.Session:
+    """Note what clients that are made of it from now on are asked for."""
+    session.events.register("before-call.*.*", lambda model, **_: calls.append(str(model.name)))
+    return session
+
+
+# Making clients takes longer than most tests: they outlive them, what is behind them does not. They are
+# first asked for while moto runs: it hooks into the sessions made from then on.
+_CALLS: list[str] = []
+_CLIENTS: dict[str, Any] = {}
+
+
+@cache
+def _session() -> boto3.Session:
+    return recorded(new_session(), _CALLS)
+
+
+@cache
+def _unrecorded_session() -> boto3.Session:
+    return new_session()
+
+
+@cache
+def client(service: str) -> Any:
+    """One whose calls are not recorded."""
+    return _unrecorded_session().client(service)  # type: ignore[call-overload]
+
+
 @pytest.fixture
 def world(time: Time) -> Iterator[World]:
     with mock_aws():
-        session = new_session()
-        calls: list[str] = []
-        _make_tables(session)
-        queue_url = session.client("sqs").create_queue(QueueName="work")["QueueUrl"]
-        topic_arn = session.client("sns").create_topic(Name="events")["TopicArn"]
-        session.events.register("before-call.*.*", lambda model, **_: calls.append(str(model.name)))
+        _make_tables(client("dynamodb"))
+        queue_url = client("sqs").create_queue(QueueName="work")["QueueUrl"]
+        topic_arn = client("sns").create_topic(Name="events")["TopicArn"]
         environ = {
             "SHOP_TABLE": "Shop",
             "JOBS_TABLE": "Jobs",
@@ -174,17 +206,18 @@ def world(time: Time) -> Iterator[World]:
         numbers = iter(range(10_000))
         deployment = Deployment(
             environ,
-            session,
+            _session(),
             clock=time,
             chance=lambda: 1.0,
             new_id=lambda: f"publication-{next(numbers)}",
             sleep=lambda seconds: setattr(time, "now", time.now + seconds),
+            _clients=_CLIENTS,
         )
-        yield World(deployment, time, calls, session.client("sqs"), queue_url)
+        _CALLS.clear()
+        yield World(deployment, time, _CALLS, client("sqs"), queue_url)
 
 
-def _make_tables(session: boto3.Session) -> None:
-    dynamodb = session.client("dynamodb")
+def _make_tables(dynamodb: Any) -> None:
     for name in ("Shop", "Jobs"):
         dynamodb.create_table(
             TableName=name,

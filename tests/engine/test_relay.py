@@ -24,7 +24,7 @@ from handlers.postroom.relay import (
 from handlers.postroom.storage import Key, Put
 from handlers.postroom.sweep import Sweep
 
-from .conftest import NOW, World, thing
+from .conftest import NOW, World, client, thing
 
 
 @dataclass
@@ -74,8 +74,7 @@ def born(world: World, *numbers: int, age_seconds: float = 0) -> list[StreamReco
 
 
 def unpublished(world: World) -> list[str]:
-    client = world.deployment.session.client("dynamodb")
-    items = client.scan(TableName="Shop")["Items"]
+    items = client("dynamodb").scan(TableName="Shop")["Items"]
     return sorted(item["pk"]["S"] for item in items if "unpublished" in item)
 
 

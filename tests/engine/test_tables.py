@@ -34,6 +34,7 @@ def attribute_keys(*keys: Key) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def stubber(world: World) -> Stubber:
+    world.take_own_session()
     stubber = Stubber(world.deployment.client("dynamodb"))
     stubber.activate()
     return stubber
@@ -197,10 +198,10 @@ def test_time_outs_fit_inside_every_function(world: World) -> None:
 
 def test_reads_are_consistent(world: World) -> None:
     requests: list[dict[str, Any]] = []
-    world.deployment.session.events.register(
+    world.take_own_session().events.register(
         "provide-client-params.dynamodb.*", lambda params, **_: requests.append(params)
     )
-    store = DynamoStore(replace(world.deployment, _clients={}))
+    store = DynamoStore(world.deployment)
 
     store.read(KEYS[:1])
     store.read(KEYS)

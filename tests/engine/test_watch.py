@@ -351,7 +351,7 @@ class Tasks:
 @pytest.fixture
 def tasks(world: World) -> Tasks:
     tasks = Tasks()
-    world.deployment.session.events.register("before-call.sqs.ListMessageMoveTasks", tasks)
+    world.take_own_session().events.register("before-call.sqs.ListMessageMoveTasks", tasks)
     return tasks
 
 
