@@ -1,8 +1,9 @@
-"""Build the functions as they are deployed: `sam build` with the Lambda runtime's Python, then byte code."""
+"""Build what is deployed: `sam build` with the Lambda runtime's Python, then byte code, then archives."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infra import binaries, packages
+from infra import binaries, packages, sources
 from infra.expand import TemplateError, read_template
 from infra.interpreters import NoInterpreter, find_interpreter, runtime
 from infra.machine import architecture
@@ -23,8 +24,12 @@ SAM = ROOT / ".venv-sam" / "bin" / "sam"
 ARTEFACTS = ROOT / ".aws-sam" / "build"
 
 
-Alike = Sequence[Sequence[Path]]
-"""Packages, those of the same content together."""
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What was built, in a directory, and the functions or the layer that are deployed from it."""
+
+    directory: Path
+    names: Sequence[str]
 
 
 class WrongBuild(Exception):
@@ -40,33 +45,45 @@ class Build:
     interpreter: Path
     place: Path = ARTEFACTS
 
-    def make(self) -> Alike:
-        """Build, byte-compile and inspect. Returns what was built, alike packages together.
+    def make(self, template: Mapping[str, Any]) -> Sequence[Package]:
+        """Build, byte-compile, inspect and pack what the template deploys.
 
         Raises `CalledProcessError` when a step fails, `WrongBuild` when the outcome would not do.
         """
-        path = os.pathsep.join([str(self.interpreter.parent), os.environ.get("PATH", "")])
-        # Left to itself it resolves for this machine, then fetches the other's wheels without their hashes.
-        pip = for_platform(binaries.PLATFORMS[self.architecture])
-        given = ["--build-dir", self.place, "--parameter-overrides", f"Architecture={self.architecture}"]
-        run([SAM, "build", *given], PATH=path, **pip)
-        built = packages.alike(artefacts(self.place))
-        self._compile(built)
-        self._inspect([first for first, *_ in built])
+        self._build(sources.first_of_each(template))
+        built = [Package(self.place / first, names) for first, names in sources.groups(template).items()]
+        for package in built:
+            packages.drop_unused(package.directory)
+            compile_bytes(self.interpreter, package.directory)
+        self._inspect([package.directory for package in built])
+        self._pack(template, built)
         return built
 
-    def _compile(self, built: Alike) -> None:
-        for first, *others in built:
-            packages.drop_unused(first)
-            compile_bytes(self.interpreter, first)
-            for other in others:
-                packages.make_like(other, first)
+    def _build(self, template: dict[str, Any]) -> None:
+        path = os.pathsep.join([str(self.interpreter.parent), os.environ.get("PATH", "")])
+        written = self.place.with_name(f"{self.place.name}.sources.json")
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.write_text(json.dumps(template), encoding="utf-8")
+        given = ["--template", written, "--base-dir", ROOT, "--build-dir", self.place]
+        # Left to itself it resolves for this machine, then fetches the other's wheels without their hashes.
+        pip = for_platform(binaries.PLATFORMS[self.architecture])
+        overrides = ["--parameter-overrides", f"Architecture={self.architecture}"]
+        run([SAM, "build", *given, *overrides], PATH=path, **pip)
 
     def _inspect(self, different: Sequence[Path]) -> None:
         for artefact in different:
             inspect(artefact, self.runtime, self.architecture)
         if large := packages.too_large(different):
             raise WrongBuild("\n".join(f"{name}: {size}" for name, size in large.items()))
+
+    def _pack(self, template: Mapping[str, Any], built: Sequence[Package]) -> None:
+        """`sam deploy` takes an archive as it is; it would pack a directory anew for each function."""
+        archives = {package.names[0]: f"{package.directory.name}.zip" for package in built}
+        for package in built:
+            sources.pack(package.directory, self.place / archives[package.names[0]])
+        # JSON is YAML as well, and read in no time.
+        text = json.dumps(sources.deployed_from(template, archives), indent=1)
+        (self.place / "template.yaml").write_text(text, encoding="utf-8")
 
 
 def inspect(artefact: Path, runtime: str, architecture: str) -> None:
@@ -77,11 +94,6 @@ def inspect(artefact: Path, runtime: str, architecture: str) -> None:
         raise WrongBuild(f"no wheel for {runtime} on {architecture}: {', '.join(map(str, wrong))}")
     if not binaries.compiled(artefact):
         raise WrongBuild(f"{artefact} has no compiled library: was a wheel built from source?")
-
-
-def artefacts(place: Path = ARTEFACTS) -> Sequence[Path]:
-    """What is uploaded: one directory per function and layer."""
-    return sorted(path for path in place.iterdir() if path.is_dir())
 
 
 def compile_bytes(interpreter: Path, artefact: Path) -> None:
@@ -100,17 +112,22 @@ def run(command: list[Any], **variables: str) -> None:
     subprocess.run([str(part) for part in command], cwd=ROOT, env={**os.environ, **variables}, check=True)
 
 
-def digests(built: Alike) -> Mapping[str, str]:
-    """Each package's hash, by its name."""
-    return {each.name: digest for group in built for digest in [packages.digest(group[0])] for each in group}
+def digests(built: Sequence[Package]) -> Mapping[str, str]:
+    """Each function's and layer's hash, by its name."""
+    return {
+        name: digest
+        for package in built
+        for digest in [packages.digest(package.directory)]
+        for name in package.names
+    }
 
 
-def report(built: Alike) -> None:
+def report(built: Sequence[Package]) -> None:
     hashes = digests(built)
-    for group in built:
-        size, bound = packages.megabytes(group[0]), packages.limit(group[0])
-        for artefact in group:
-            print(f"{artefact.name:24} {size:6.1f} MB of {bound:.0f}  sha256:{hashes[artefact.name][:16]}")
+    for package in built:
+        size, bound = packages.megabytes(package.directory), packages.limit(package.directory)
+        for name in package.names:
+            print(f"{name:24} {size:6.1f} MB of {bound:.0f}  sha256:{hashes[name][:16]}")
     print(f"{'the whole build':24} sha256:{packages.digest_of_all(hashes)}")
 
 
@@ -144,11 +161,11 @@ def main() -> int:
         if not arguments.no_validation:
             run([SAM, "validate", "--lint"])
         build = Build(runtime(template), arguments.architecture, interpreter, arguments.place)
-        built = build.make()
+        built = build.make(template)
         report(built)
         if arguments.twice:
             hashes = digests(built)
-            compare(hashes, digests(build.make()))
+            compare(hashes, digests(build.make(template)))
     except (NoInterpreter, TemplateError, WrongBuild) as error:
         print(error, file=sys.stderr)
         return 1

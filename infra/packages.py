@@ -1,13 +1,10 @@
-"""What is uploaded: one directory per function and layer; its content's hash, its size and its bound."""
+"""What is uploaded: one package per source; its content's hash, its size and its bound."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 FUNCTION_LIMIT_MB = 14.0
@@ -46,7 +43,7 @@ def digest(package: Path) -> str:
     whole = hashlib.sha256()
     for file in _files(package):
         name = file.relative_to(package).as_posix()
-        whole.update(f"{name}\0{_digest_of(_identity(file))}\n".encode())
+        whole.update(f"{name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     return whole.hexdigest()
 
 
@@ -54,20 +51,6 @@ def digest_of_all(digests: Mapping[str, str]) -> str:
     """One hash for a whole build, from its packages' by their names."""
     lines = [f"{name}\0{digests[name]}\n" for name in sorted(digests)]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def alike(packages: Iterable[Path]) -> Sequence[Sequence[Path]]:
-    """Packages of the same content, together: functions of one source differ in their handler's name only."""
-    groups: dict[str, list[Path]] = {}
-    for package in packages:
-        groups.setdefault(digest(package), []).append(package)
-    return list(groups.values())
-
-
-def make_like(package: Path, model: Path) -> None:
-    """Give `package` the content of `model`, without taking its room on the disk once more."""
-    shutil.rmtree(package)
-    shutil.copytree(model, package, copy_function=os.link)
 
 
 def drop_unused(package: Path) -> None:
@@ -83,27 +66,6 @@ def too_large(packages: Iterable[Path]) -> Mapping[str, str]:
         for package in packages
         if megabytes(package) > limit(package)
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _Identity:
-    """A file that packages share is one file: it is read once."""
-
-    device: int
-    number: int
-    changed_ns: int
-    size: int
-    path: Path = field(compare=False)
-
-
-def _identity(file: Path) -> _Identity:
-    status = file.stat()
-    return _Identity(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, file)
-
-
-@cache
-def _digest_of(file: _Identity) -> str:
-    return hashlib.sha256(file.path.read_bytes()).hexdigest()
 
 
 def _files(package: Path) -> Iterator[Path]:

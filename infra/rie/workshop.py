@@ -11,7 +11,7 @@ from pathlib import Path
 from handlers.postroom.aws.deployment import Deployment
 from infra.expand import read_template
 from infra.local.functions import FunctionSettings, Invocation, Runner, process_environ
-from infra.local.local_run import ROOT, LocalRun, endpoint
+from infra.local.local_run import LocalRun, endpoint
 from infra.local.stack import RunnerFactory
 from infra.rie.emulator import Emulated, Runtime
 from infra.rie.judgement import trigger_of, wrong
@@ -33,7 +33,7 @@ class Workshop:
 
     def runners(self, run: LocalRun) -> RunnerFactory:
         """How `run` has its functions run. Raises `FileNotFoundError` when one was not built."""
-        template = read_template(ROOT / "template.yaml")
+        template = read_template(self.build / "template.yaml")
         self.place.mkdir(parents=True, exist_ok=True)
 
         def runner(settings: FunctionSettings, _surroundings: Callable[[], Deployment]) -> Runner:

@@ -11,7 +11,7 @@ import pytest
 
 from infra import packages
 from infra.binaries import MACHINES
-from infra.build import WrongBuild, compare, compile_bytes, digests, inspect
+from infra.build import Package, WrongBuild, compare, compile_bytes, digests, inspect
 from infra.interpreters import NoInterpreter, find_interpreter
 
 RUNTIME = "python3.13"
@@ -135,18 +135,6 @@ def test_another_content_or_name_is_another_hash(tmp_path: Path) -> None:
     assert len({packages.digest(each) for each in (one, other, renamed)}) == 3
 
 
-def test_functions_of_one_source_are_compiled_once(tmp_path: Path) -> None:
-    one, twin = package(tmp_path / "one"), package(tmp_path / "twin")
-    other = package(tmp_path / "other", "x = 2\n")
-
-    groups = packages.alike([one, other, twin])
-    compile_bytes(Path(sys.executable), one)
-    packages.make_like(twin, one)
-
-    assert groups == [[one, twin], [other]]
-    assert packages.digest(twin) == packages.digest(one)
-
-
 def test_package_above_its_bound_is_told(tmp_path: Path) -> None:
     function, layer = package(tmp_path / "Function"), package(tmp_path / "Layer" / "python").parent
     for each in (function, layer):
@@ -181,12 +169,15 @@ def test_what_is_left_out_is_there_to_be_left_out() -> None:
 
 
 def test_build_that_comes_out_otherwise_is_told(tmp_path: Path) -> None:
-    one, twin = package(tmp_path / "one"), package(tmp_path / "twin")
-    first = digests(packages.alike([one, twin]))
-    (twin / "module.py").write_text("x = 3\n", encoding="utf-8")
-    second = digests(packages.alike([one, twin]))
+    built = [
+        Package(package(tmp_path / "One"), ["One", "Twin"]),
+        Package(package(tmp_path / "Other"), ["Other"]),
+    ]
+    first = digests(built)
+    (tmp_path / "Other" / "module.py").write_text("x = 3\n", encoding="utf-8")
+    second = digests(built)
 
     compare(first, first)
-    with pytest.raises(WrongBuild, match="another came of it: twin"):
+    with pytest.raises(WrongBuild, match=r"another came of it: Other$"):
         compare(first, second)
     assert packages.digest_of_all(first) != packages.digest_of_all(second)

@@ -11,6 +11,7 @@ from infra.local.functions import FunctionError, Invocation, RunnerError
 from infra.rie.emulator import Runtime, answered
 from infra.rie.judgement import trigger_of, wrong
 from infra.rie.packages import package_of
+from infra.sources import deployed_from
 
 ROOT = Path(__file__).parents[3]
 MESSAGES = {"Records": [{"messageId": "m1"}, {"messageId": "m2"}]}
@@ -81,22 +82,26 @@ def test_entry_is_triggered_by_what_its_name_begins_with() -> None:
     assert trigger_of("handlers.stream_relay.handler") == "stream"
 
 
-def test_package_is_the_functions_directory_and_its_layers(tmp_path: Path) -> None:
-    template = read_template(ROOT / "template.yaml")
-    for name in ("InvoicesFunction", "PdfLayer"):
+@pytest.fixture
+def built() -> dict[str, Any]:
+    """The template as it is built: every function from one archive."""
+    archives = {"CheckoutFunction": "CheckoutFunction.zip", "PdfLayer": "PdfLayer.zip"}
+    return deployed_from(read_template(ROOT / "template.yaml"), archives)
+
+
+def test_package_is_the_functions_directory_and_its_layers(built: dict[str, Any], tmp_path: Path) -> None:
+    for name in ("CheckoutFunction", "PdfLayer"):
         (tmp_path / name).mkdir()
 
-    package = package_of("InvoicesFunction", template, tmp_path)
+    package = package_of("InvoicesFunction", built, tmp_path)
 
-    assert package.code == tmp_path / "InvoicesFunction"
+    assert package.code == tmp_path / "CheckoutFunction"
     assert package.environ["PYTHONPATH"] == str(tmp_path / "PdfLayer" / "python")
 
 
-def test_function_that_was_not_built_is_told(tmp_path: Path) -> None:
-    template = read_template(ROOT / "template.yaml")
-
-    with pytest.raises(FileNotFoundError, match="RelayFunction was not built"):
-        package_of("RelayFunction", template, tmp_path)
+def test_function_that_was_not_built_is_told(built: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="CheckoutFunction was not built"):
+        package_of("RelayFunction", built, tmp_path)
 
 
 def test_emulator_listens_on_the_loopback_interface_only() -> None:
