@@ -17,6 +17,7 @@ _LONGEST_PREFIX = 240
 _numbers = itertools.count()
 
 
+# Without a type here: schemathesis is in its own environment, which is not the one that types are checked in.
 @schemathesis.hook  # type: ignore[untyped-decorator]
 def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
     """Number a usable key; one that is meant to be refused stays as it is."""

@@ -28,6 +28,8 @@ class HttpApi:
         self.issuer = issuer
         self._routes = RouteTable(routes)
         self._account = account
+        self.is_throttled = False
+        """Every request is one too many, until this is taken back."""
 
     @property
     def routes(self) -> Sequence[Route]:
@@ -44,6 +46,9 @@ class HttpApi:
 
     def handle(self, request: HttpRequest, now: float) -> HttpAnswer:
         """Answer a request at the time `now` (epoch seconds)."""
+        if self.is_throttled:
+            # docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
+            return _message(429, "Too Many Requests")
         if len(request.body) > PAYLOAD_LIMIT_BYTES:
             return _message(413, "Request Entity Too Large")
         match = self._routes.match(request.method, request.path)

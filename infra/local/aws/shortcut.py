@@ -38,6 +38,7 @@ def take(session: "Session", aws: "LocalAws") -> None:
 
 
 def _shortening(aws: "LocalAws", service: str) -> Callable[..., None]:
+    # botocore makes the classes that this one is put before while it runs: no type knows what they have.
     class Shortened:
         def _make_api_call(self, operation: str, params: Mapping[str, Any]) -> Any:
             if operation not in TAKEN[service] or aws.switches.is_throttled(service, operation):
