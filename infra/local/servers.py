@@ -40,6 +40,7 @@ class Servers:
             lifespan="off",
             log_config=None,
             access_log=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=CLOSING_SECONDS,
         )
         server = uvicorn.Server(config)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import botocore.session
-
+from infra.local.aws.descriptions import service_model
 from infra.local.aws.errors import AwsError
 
 _CODES = {"sqs": "MissingParameter", "sns": "InvalidParameter", "s3": "InvalidRequest"}
@@ -22,5 +21,5 @@ def lacking(service: str, operation: str, params: Mapping[str, Any]) -> AwsError
 
 @cache
 def _required(service: str, operation: str) -> tuple[str, ...]:
-    shape = botocore.session.get_session().get_service_model(service).operation_model(operation).input_shape
+    shape = service_model(service).operation_model(operation).input_shape
     return () if shape is None else tuple(shape.required_members)

@@ -14,9 +14,9 @@ import botocore.session
 from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
-from botocore.loaders import create_loader
 
 from infra.local.aws import wire
+from infra.local.aws.descriptions import LOADER
 from infra.local.aws.messages import Answer, Request
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from infra.local.aws.model import LocalAws
 
 _NOBODY = "local"
-_SERVICE_MODELS = create_loader()
-"""Reading the services' descriptions takes longer than everything else: one copy serves every session."""
 
 
 def session(aws: "LocalAws") -> "Session":
@@ -37,7 +35,7 @@ def session(aws: "LocalAws") -> "Session":
 def answered_by(answer: Callable[[Request], Answer], region: str) -> "Session":
     """A session whose clients' requests this function answers."""
     core = botocore.session.get_session()
-    core.register_component("data_loader", _SERVICE_MODELS)
+    core.register_component("data_loader", LOADER)
     made = boto3.Session(_NOBODY, _NOBODY, region_name=region, botocore_session=core)
 
     def answer_in_process(request: AWSPreparedRequest, **_: Any) -> Any:

@@ -4,14 +4,13 @@ https://smithy.io/2.0/aws/protocols/aws-query-protocol.html
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
-import botocore.session
-from botocore.model import ListShape, MapShape, ServiceModel, Shape, StructureShape
+from botocore.model import ListShape, MapShape, Shape, StructureShape
 
+from infra.local.aws.descriptions import service_model
 from infra.local.aws.errors import AwsError
 from infra.local.aws.messages import Answer, Request
 from infra.local.aws.model import LocalAws
@@ -33,15 +32,10 @@ def answer(aws: LocalAws, request: Request) -> Answer:
     return Answer(200, _HEADERS, _document(operation, result).encode())
 
 
-@cache
-def _model() -> ServiceModel:
-    return botocore.session.get_session().get_service_model(SERVICE)
-
-
 def _params(operation: str, form: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    if operation not in _model().operation_names:
+    if operation not in service_model(SERVICE).operation_names:
         return {}
-    shape = _model().operation_model(operation).input_shape
+    shape = service_model(SERVICE).operation_model(operation).input_shape
     params: dict[str, Any] = {} if shape is None else _read(shape, _tree(form))
     return params
 
@@ -79,7 +73,7 @@ def _numbered(node: Any, word: str) -> list[Any]:
 
 
 def _document(operation: str, result: Mapping[str, Any]) -> str:
-    shape = _model().operation_model(operation).output_shape
+    shape = service_model(SERVICE).operation_model(operation).output_shape
     inner = "" if shape is None else f"<{operation}Result>{_write(shape, result)}</{operation}Result>"
     metadata = "<ResponseMetadata><RequestId>local</RequestId></ResponseMetadata>"
     return f'<{operation}Response xmlns="{_NAMESPACE}">{inner}{metadata}</{operation}Response>'

@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-import botocore.session
-from botocore.model import OperationModel, ServiceModel
+from botocore.model import OperationModel
 
+from infra.local.aws.descriptions import service_model
 from infra.local.aws.errors import AwsError
 from infra.local.aws.messages import Answer, Request
 from infra.local.aws.model import LocalAws
@@ -35,16 +35,11 @@ def _headers() -> dict[str, str]:
 
 
 @cache
-def _model() -> ServiceModel:
-    return botocore.session.get_session().get_service_model(SERVICE)
-
-
-@cache
 def _routes() -> tuple[tuple[str, re.Pattern[str], OperationModel], ...]:
     """Method and path of every operation, with a group for each name in the path."""
     return tuple(
         (model.http["method"], _pattern(model.http["requestUri"]), model)
-        for model in map(_model().operation_model, _model().operation_names)
+        for model in map(service_model(SERVICE).operation_model, service_model(SERVICE).operation_names)
     )
 
 

@@ -150,6 +150,8 @@ class Queue:
 
     def next_due_ms(self) -> int | None:
         """When a delayed or leased message next becomes claimable; milliseconds since the epoch."""
+        if not self._messages:
+            return None
         self._drop_expired()
         return self._line.next_due_ms(self._region.now_ms())
 
