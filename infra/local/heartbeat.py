@@ -7,6 +7,7 @@ heartbeat, a breakpoint would bring its message to a second worker.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -52,7 +53,9 @@ class Heartbeat:
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._held: list[_Held] = []
+        self._held: dict[str, _Held] = {}
+        self._first_due_ms: float = math.inf
+        """No later than the first that is due: what is let go of does not move it."""
 
     def holding(self, queue: Queue) -> Holding:
         """How messages of a queue are held."""
@@ -60,33 +63,41 @@ class Heartbeat:
         @contextmanager
         def hold(handles: Sequence[str]) -> Iterator[None]:
             with self._region.changed:
-                held = [
-                    _Held(queue, handle, lease.until_ms)
-                    for handle in handles
-                    if (lease := queue.lease(handle))
-                ]
-                self._held += held
+                self._hold(queue, handles)
             try:
                 yield
             finally:
                 with self._region.changed:
-                    self._held = [each for each in self._held if each not in held]
+                    for handle in handles:
+                        self._held.pop(handle, None)
 
         return hold
 
     def next_due(self) -> float | None:
-        with self._region.changed:
-            return min((held.due_ms / MILLISECONDS for held in self._held), default=None)
+        """When to look at what is held (epoch seconds), if anything is; it may turn out to be early."""
+        return self._first_due_ms / MILLISECONDS if self._held else None
 
     def claim(self) -> Callable[[], int] | None:
         """Return the work of renewing what is due, if anything is. It hands over no record."""
         due = self.next_due()
         return self._beat if due is not None and due <= self._region.clock.now() else None
 
+    def _hold(self, queue: Queue, handles: Sequence[str]) -> None:
+        if not self._held:
+            self._first_due_ms = math.inf
+        for handle in handles:
+            lease = queue.lease(handle)
+            if lease:
+                held = self._held[handle] = _Held(queue, handle, lease.until_ms)
+                self._first_due_ms = min(self._first_due_ms, held.due_ms)
+
     def _beat(self) -> int:
         with self._region.changed:
             now_ms = self._region.now_ms()
-            self._held = [held for held in self._held if held.due_ms > now_ms or self._renew(held, now_ms)]
+            for held in list(self._held.values()):
+                if held.due_ms <= now_ms and not self._renew(held, now_ms):
+                    del self._held[held.handle]
+            self._first_due_ms = min((held.due_ms for held in self._held.values()), default=math.inf)
         return 0
 
     def _renew(self, held: _Held, now_ms: int) -> bool:
