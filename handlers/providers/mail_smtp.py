@@ -3,38 +3,67 @@
 import re
 import smtplib
 import ssl
+import time
+import weakref
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from email.headerregistry import HeaderRegistry
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
+from functools import lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..postroom.aws.deployment import Deployment
 from ..postroom.errors import Permanent, Transient
 from ..shop.ports import Mail
 
-_SEVEN_BIT = SMTP.clone(cte_type="7bit")
+
+class _Headers(HeaderRegistry):
+    """Remembers: most headers are those of the mail before, and reading them takes longer than all else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kind = lru_cache(maxsize=64)(super().__getitem__)
+        self._read = lru_cache(maxsize=64)(super().__call__)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._kind(name)
+
+    def __call__(self, name: str, value: Any) -> Any:
+        return self._read(name, value)
+
+
+_SEVEN_BIT = SMTP.clone(cte_type="7bit", header_factory=_Headers())
 """Every server takes it; 8BITMIME (RFC 6152) is an extension."""
 TIMEOUT_SECONDS = 5
 """Of each step of the conversation: a server that hangs costs this once, well inside the function's time."""
+_OK = 250
+KEPT_SECONDS = 5
+"""How long a conversation waits for the next mail: from one of a batch to another, and hardly longer."""
 
 
-@dataclass(frozen=True, slots=True)
 class SmtpMailer:
-    """Hands mails in at `smtp://host:port`, with STARTTLS where it is offered, or at `smtps://host:port`."""
+    """Hands mails in at `smtp://host:port`, with STARTTLS where it is offered, or at `smtps://host:port`.
 
-    url: str
-    sender: str
-    timeout_seconds: float = TIMEOUT_SECONDS
+    A conversation goes on with the next mail if that comes soon; any thread may use it.
+    """
+
+    def __init__(self, url: str, sender: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+        self._url = urlsplit(url)
+        self._sender = sender
+        self._timeout_seconds = timeout_seconds
+        self._kept: deque[tuple[smtplib.SMTP, float]] = deque()
+        weakref.finalize(self, _close_all, self._kept)
 
     def send(self, mail: Mail, *, key: str) -> str:
         """Returns the Message-ID, derived from `key`, so that whoever gets a repeat can recognise it."""
         message = self.compose(mail, key)
         try:
             with self._server() as server:
-                server.send_message(message, self.sender, [mail.to])
+                server.send_message(message, self._sender, [mail.to])
         except smtplib.SMTPRecipientsRefused as error:
             raise _refused("recipient", min(code for code, _ in error.recipients.values())) from None
         except smtplib.SMTPDataError as error:
@@ -45,7 +74,7 @@ class SmtpMailer:
 
     def compose(self, mail: Mail, key: str) -> EmailMessage:
         message = EmailMessage(policy=_SEVEN_BIT)
-        message["From"] = self.sender
+        message["From"] = self._sender
         message["To"] = mail.to
         message["Subject"] = mail.subject
         message["Date"] = format_datetime(mail.date)
@@ -55,25 +84,57 @@ class SmtpMailer:
 
     @property
     def _domain(self) -> str:
-        return self.sender.rpartition("@")[2]
+        return self._sender.rpartition("@")[2]
 
     @contextmanager
     def _server(self) -> Iterator[smtplib.SMTP]:
-        """A conversation of its own per mail: one kept open does not survive Lambda's freezing in between."""
-        url = urlsplit(self.url)
-        make = smtplib.SMTP_SSL if url.scheme == "smtps" else smtplib.SMTP
+        server = self._kept_one() or self._connect()
+        try:
+            yield server
+        except BaseException:
+            server.close()
+            raise
+        # by the clock on the wall, which goes on while Lambda has the process frozen
+        self._kept.append((server, time.time() + KEPT_SECONDS))
+
+    def _kept_one(self) -> smtplib.SMTP | None:
+        """A conversation that the server is ready to go on with: before a mail, nothing is in doubt."""
+        while self._kept:
+            server, until = self._kept.pop()
+            try:
+                if time.time() < until and server.rset()[0] == _OK:
+                    return server
+            except (smtplib.SMTPException, OSError):
+                pass
+            server.close()
+        return None
+
+    def _connect(self) -> smtplib.SMTP:
+        make = smtplib.SMTP_SSL if self._url.scheme == "smtps" else smtplib.SMTP
         # our own name is given, because asking the resolver for it may take seconds
-        with make(
-            url.hostname or "", url.port or 0, local_hostname=self._domain, timeout=self.timeout_seconds
-        ) as server:
+        server = make(
+            self._url.hostname or "",
+            self._url.port or 0,
+            local_hostname=self._domain,
+            timeout=self._timeout_seconds,
+        )
+        try:
             server.ehlo_or_helo_if_needed()
             if server.has_extn("starttls"):
                 server.starttls(context=ssl.create_default_context())
-            yield server
+        except BaseException:
+            server.close()
+            raise
+        return server
 
 
 def from_deployment(deployment: Deployment) -> SmtpMailer:
     return SmtpMailer(deployment.setting("MAIL_URL"), deployment.setting("MAIL_FROM"))
+
+
+def _close_all(kept: deque[tuple[smtplib.SMTP, float]]) -> None:
+    while kept:
+        kept.pop()[0].close()
 
 
 def _refused(what: str, code: int) -> Exception:

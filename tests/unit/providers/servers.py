@@ -90,12 +90,26 @@ def card_server() -> Iterator[CardServer]:
 
 @dataclass
 class MailSink:
-    """An SMTP server that keeps what it accepts; its answers to RCPT and DATA can be scripted."""
+    """An SMTP server that keeps what it accepts; its answers to RSET, RCPT and DATA can be scripted."""
 
+    rset_answer: str = "250 OK"
     rcpt_answer: str = "250 OK"
     data_answer: str = "250 OK"
     url: str = ""
     mails: list[Any] = field(default_factory=list)
+    conversations: int = 0
+
+    async def handle_EHLO(  # noqa: N802 - the name aiosmtpd calls
+        self, _server: Any, session: Any, _envelope: Any, host_name: str, answers: list[str]
+    ) -> list[str]:
+        self.conversations += 1
+        session.host_name = host_name
+        return answers
+
+    async def handle_RSET(  # noqa: N802 - the name aiosmtpd calls
+        self, _server: Any, _session: Any, _envelope: Any
+    ) -> str:
+        return self.rset_answer
 
     async def handle_RCPT(  # noqa: N802 - the name aiosmtpd calls
         self, _server: Any, _session: Any, envelope: Any, address: str, _options: Any

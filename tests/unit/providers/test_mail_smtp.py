@@ -82,6 +82,46 @@ def test_a_repeat_is_the_same_bytes_under_the_same_message_id(sink: MailSink, ma
     assert first.content == again.content
 
 
+def test_mails_that_follow_soon_share_a_conversation(sink: MailSink, mailer: SmtpMailer) -> None:
+    for number in range(3):
+        mailer.send(MAIL, key=f"{KEY}-{number}")
+
+    assert (len(sink.mails), sink.conversations) == (3, 1)
+
+
+def test_a_conversation_that_the_server_does_not_go_on_with_is_replaced(
+    sink: MailSink, mailer: SmtpMailer
+) -> None:
+    mailer.send(MAIL, key=KEY)
+    sink.rset_answer = "421 4.4.2 idle for too long"
+
+    mailer.send(MAIL, key=f"{KEY}-2")
+
+    assert (len(sink.mails), sink.conversations) == (2, 2)
+
+
+def test_after_a_failure_the_next_mail_has_a_conversation_of_its_own(
+    sink: MailSink, mailer: SmtpMailer
+) -> None:
+    sink.data_answer = "451 later"
+    with pytest.raises(Transient):
+        mailer.send(MAIL, key=KEY)
+    sink.data_answer = "250 OK"
+
+    mailer.send(MAIL, key=KEY)
+
+    assert (len(sink.mails), sink.conversations) == (1, 2)
+
+
+def test_a_server_that_has_gone_meanwhile_is_looked_for_anew() -> None:
+    with mail_sink() as sink:
+        mailer = SmtpMailer(sink.url, "shop@example.com")
+        mailer.send(MAIL, key=KEY)
+
+    with pytest.raises(Transient, match="ConnectionRefusedError"):
+        mailer.send(MAIL, key=f"{KEY}-2")
+
+
 @pytest.mark.parametrize("other", ["order-1001-paid.receipts", "order-1001-paid=3A=receipts", "a b", "<x>@y"])
 def test_message_ids_differ_where_keys_differ(mailer: SmtpMailer, other: str) -> None:
     ids = [str(mailer.compose(MAIL, key)["Message-ID"]) for key in (KEY, other)]
