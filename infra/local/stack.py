@@ -112,8 +112,8 @@ class Stack:
         self.deployed.make_all()
         self.mappings: Sequence[Mapped] = mappings(self.deployed, self.functions, self._sources())
         self.schedules: Sequence[Schedule] = schedules(self.deployed, self.functions, aws.scheduler, self.now)
-        own = {schedule.arn for schedule in self.schedules if isinstance(schedule, Scheduled)}
-        self._elsewhere = ScheduledElsewhere(aws.scheduler, arns, own)
+        self._own_schedules = {each.arn for each in self.schedules if isinstance(each, Scheduled)}
+        self._elsewhere = ScheduledElsewhere(aws.scheduler, arns, self._own_schedules)
         self.api: HttpApi | None = http_api(self.deployed, self.functions)
         self.outputs: Mapping[str, str] = self.deployed.outputs()
         self._tokens: dict[str, str] = {}
@@ -179,8 +179,8 @@ class Stack:
 
     def next_due(self) -> float | None:
         """When something happens next by itself (epoch seconds): a message, a retried batch, a schedule."""
-        # Without schedules, nobody takes what the recurring ones call: they are nothing to stop for.
-        recurring = bool(self.schedules)
+        # Where the template's are taken out, nobody takes what they call: they are nothing to stop for.
+        recurring = bool(self.schedules) or not self._own_schedules
         times = [self.aws.next_due(recurring), *(pollable.next_due() for pollable in self.pollables)]
         return min((time for time in times if time is not None), default=None)
 
