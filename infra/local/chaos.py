@@ -24,8 +24,11 @@ from infra.local.local_run import LocalRun, RunOptions
 from infra.local.shop_facts import Facts
 from infra.local.waiting import wait_for
 
-VISIBILITY_SECONDS = 15
-"""Short, so that what a killed process held comes back soon; the template's own is six function timeouts."""
+VISIBILITY_SECONDS = 4
+"""Short, so that what a killed process held comes back soon; the template's own is six function timeouts.
+
+A process that is only slow keeps what it holds, by the run's heartbeat.
+"""
 PATIENCE_SECONDS = 600.0
 QUEUE = "AWS::SQS::Queue"
 CLIENTS = 8
@@ -97,7 +100,7 @@ def chaos(orders: int) -> int:
 
 def strike(orders: int, number: signal.Signals, *, pause: float, seed: int = 0) -> Damage:
     """Place orders while a function's process gets the signal every `pause` seconds, until all is done."""
-    run = LocalRun(RunOptions(isolated=True, seed=seed, changes=_short_visibility()))
+    run = LocalRun(RunOptions(isolated=True, heartbeat=True, seed=seed, changes=_short_visibility()))
     run.start()
     begun = time.monotonic()
     try:

@@ -45,11 +45,13 @@ class RunOptions:
 
     `concurrency` limits the batches of each mapping that are in work at once, below what the template allows:
     this machine has no more processors than that. `parameters` of the template replace their defaults.
+    `heartbeat` holds the messages that an `isolated` function works on, as it does for those in this process.
     """
 
     port: int = 0
     template: Path = ROOT / "template.yaml"
     isolated: bool = False
+    heartbeat: bool = False
     seed: int = 0
     concurrency: int = 2
     observers: Sequence[Observer] = ()
@@ -168,7 +170,7 @@ class LocalRun:
             changes=self.options.changes,
             shortcut=True,
             # An isolated function is killed when its time is over, as on Lambda.
-            heartbeat=not self.options.isolated,
+            heartbeat=self.options.heartbeat or not self.options.isolated,
             parameters={
                 **{name: value for name, value in ours.items() if name in declared},
                 **self.options.parameters,
