@@ -30,8 +30,9 @@ demo: .venv/local ## Watch orders, failures, a webhook, a reminder, an account i
 redrive-demo: .venv/local .venv-aws/$(AWS_CLI_VERSION) ## Watch five redrives of dead letters with the AWS CLI
 	@$(BIN)/python -m infra.local.redrive_demo .venv-aws/bin/aws
 
+# Bytecode is kept even where the environment says otherwise: some thirty processes would compile the same files.
 test: .venv/dev ## Run the tests
-	@$(BIN)/pytest --numprocesses 2 --quiet
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses 2 --dist worksteal --quiet
 
 faults: .venv/dev ## Fail every call in every way, and look for planted bugs (a few minutes)
 	@$(BIN)/python -m tests.faults

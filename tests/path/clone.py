@@ -41,7 +41,7 @@ class Clone:
 
     def run(self, *arguments: str) -> str:
         """Run Python there; fails with its output unless it exits 0."""
-        environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.path)}
+        environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": str(self.path)}
         ended = subprocess.run(
             [sys.executable, *arguments], cwd=self.path, env=environ, capture_output=True, text=True
         )
