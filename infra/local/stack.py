@@ -86,7 +86,7 @@ class Stack:
         self._session = unsigned(aws.session())
         if options.shortcut:
             shortcut.take(self._session, aws)
-        # One for all environments: a client takes 15 ms and a megabyte to make, and any thread may use it.
+        # One for all environments: a client takes some 20 ms to make, and any thread may use it.
         self._surroundings = Surroundings(
             {},
             self._session,
