@@ -22,6 +22,8 @@ from infra.local.servers import LOOPBACK
 from infra.processes import Shell, free_port, tail
 
 STARTING_SECONDS = 20.0
+OFFLINE = Path(__file__).parent / "offline"
+"""What a Python that finds it first does as it starts: docs.python.org/3/library/site.html"""
 _PATH = "/2015-03-31/functions/function/invocations"
 
 
@@ -35,7 +37,7 @@ class Package:
     @property
     def environ(self) -> Mapping[str, str]:
         """docs.aws.amazon.com/lambda/latest/dg/python-layers.html"""
-        libraries = ":".join(str(layer / "python") for layer in self.layers)
+        libraries = ":".join([str(OFFLINE), *(str(layer / "python") for layer in self.layers)])
         return {"LAMBDA_TASK_ROOT": str(self.code), "PYTHONPATH": libraries, "PYTHONNOUSERSITE": "1"}
 
 

@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 120.0
 CALLER = "ada"
 EMAIL = "ada@example.com"
 NOWHERE = "https://hooks.postroom.example/ada"
-"""No such name can be registered: rfc-editor.org/rfc/rfc6761#section-6.4"""
+"""No such name can be registered, and no name is looked up: rfc-editor.org/rfc/rfc6761#section-6.4"""
 
 
 @dataclass

@@ -1,6 +1,9 @@
 """What is taken for a right answer of a built function, and what is not."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +11,7 @@ import pytest
 
 from infra.expand import read_template
 from infra.local.functions import FunctionError, Invocation, RunnerError
-from infra.rie.emulator import Runtime, answered
+from infra.rie.emulator import Package, Runtime, answered
 from infra.rie.judgement import trigger_of, wrong
 from infra.rie.packages import package_of
 from infra.sources import deployed_from
@@ -96,7 +99,27 @@ def test_package_is_the_functions_directory_and_its_layers(built: dict[str, Any]
     package = package_of("InvoicesFunction", built, tmp_path)
 
     assert package.code == tmp_path / "CheckoutFunction"
-    assert package.environ["PYTHONPATH"] == str(tmp_path / "PdfLayer" / "python")
+    assert package.environ["PYTHONPATH"].split(":")[1:] == [str(tmp_path / "PdfLayer" / "python")]
+
+
+LOOK_UP = """
+import socket, sys
+try:
+    print(socket.getaddrinfo(sys.argv[1], 443, type=socket.SOCK_STREAM)[0][4][0])
+except socket.gaierror as error:
+    print(error.errno == socket.EAI_NONAME)
+"""
+
+
+@pytest.mark.parametrize(("name", "found"), [("127.0.0.1", "127.0.0.1"), ("hooks.postroom.example", "True")])
+def test_function_looks_up_no_name_that_is_not_this_machine(tmp_path: Path, name: str, found: str) -> None:
+    environ = {**os.environ, **Package(tmp_path, ()).environ}
+
+    ran = subprocess.run(
+        [sys.executable, "-c", LOOK_UP, name], env=environ, capture_output=True, text=True, check=True
+    )
+
+    assert ran.stdout.strip() == found
 
 
 def test_function_that_was_not_built_is_told(built: dict[str, Any], tmp_path: Path) -> None:
