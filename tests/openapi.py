@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -85,5 +86,11 @@ def published() -> Contract:
 
 @cache
 def document() -> Mapping[str, Any]:
-    loaded: Mapping[str, Any] = yaml.safe_load((ROOT / OPENAPI).read_text(encoding="utf-8"))
+    return read_yaml(ROOT / OPENAPI)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """With libyaml, where PyYAML comes with it: in a tenth of the time."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loaded: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
     return loaded

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from infra.expand import TemplateError
@@ -56,22 +57,21 @@ class Deployment:
 
         Raises `UnknownResourceError`, `CircularReferenceError` or `UnresolvedError`, naming the resource.
         """
-        for logical_id, _ in self._present():
+        for logical_id in self._present:
             self._make(logical_id)
 
     def not_run(self) -> list[tuple[str, str, str]]:
         """Logical id, type and what is left open, of each resource that is not run on this machine."""
         return [
             (logical_id, resource["Type"], NOT_RUN_LOCALLY[resource["Type"]])
-            for logical_id, resource in self._present()
+            for logical_id, resource in self._present.items()
             if resource["Type"] in NOT_RUN_LOCALLY
         ]
 
     def of_type(self, type_name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Logical id and resolved properties of each resource of a type."""
-        for logical_id, resource in self._present():
-            if resource["Type"] == type_name:
-                yield logical_id, self._properties(logical_id)
+        for logical_id in self._by_type.get(type_name, ()):
+            yield logical_id, self._properties(logical_id)
 
     def outputs(self) -> dict[str, str]:
         """The template's outputs, resolved."""
@@ -85,7 +85,7 @@ class Deployment:
         """Each resource's logical id, type and physical id, as CloudFormation lists them."""
         return [
             {"logicalId": logical_id, "type": resource["Type"], "physicalId": self.ref(logical_id)}
-            for logical_id, resource in self._present()
+            for logical_id, resource in self._present.items()
         ]
 
     def ref(self, logical_id: str) -> str:
@@ -99,10 +99,21 @@ class Deployment:
             return f"{logical_id}.{name}"
         raise UnresolvedError(f"{logical_id} has no attribute {name} on this machine")
 
-    def _present(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        for logical_id, resource in self._resources.items():
-            if "Condition" not in resource or self._resolver.condition(resource["Condition"]):
-                yield logical_id, resource
+    @cached_property
+    def _present(self) -> Mapping[str, Mapping[str, Any]]:
+        """The resources whose condition holds."""
+        return {
+            logical_id: resource
+            for logical_id, resource in self._resources.items()
+            if "Condition" not in resource or self._resolver.condition(resource["Condition"])
+        }
+
+    @cached_property
+    def _by_type(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for logical_id, resource in self._present.items():
+            found.setdefault(resource["Type"], []).append(logical_id)
+        return found
 
     def _make(self, logical_id: str) -> Made:
         if logical_id in self._made:

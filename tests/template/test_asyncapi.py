@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from jsonschema import Draft7Validator
 
 from infra.contracts.files import ASYNCAPI
+from tests.openapi import read_yaml
 from tests.template.conftest import ROOT
 
 SCHEMA = Path(__file__).parent / "asyncapi" / "3.0.0.json.gz"
@@ -26,8 +26,7 @@ def _validator() -> Draft7Validator:
 
 @pytest.fixture
 def document() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load((ROOT / ASYNCAPI).read_text(encoding="utf-8"))
-    return loaded
+    return read_yaml(ROOT / ASYNCAPI)
 
 
 def faults(document: dict[str, Any]) -> list[str]:

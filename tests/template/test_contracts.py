@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pydantic import BaseModel
@@ -19,11 +18,11 @@ from infra.checks.template import Template
 from infra.contracts import asyncapi, files
 from infra.contracts.routes import operations, problems
 from infra.events import PUBLISHED, ROOT
+from tests.openapi import read_yaml
 
 
 def published(path: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
-    return loaded
+    return read_yaml(ROOT / path)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,15 @@ def net() -> Iterator[Net]:
         thread.join()
 
 
+@cache
+def tls_as_deployed() -> ssl.SSLContext:
+    """Reading the public authorities takes longer than a test."""
+    return HttpsWebhooks().tls
+
+
 def webhooks(net: Net, reach: Reach = Reach.PUBLIC, **more: object) -> HttpsWebhooks:
-    return HttpsWebhooks(reach, net.resolve, net.connect, **more)  # type: ignore[arg-type]
+    given = {"tls": tls_as_deployed(), **more}
+    return HttpsWebhooks(reach, net.resolve, net.connect, **given)  # type: ignore[arg-type]
 
 
 @dataclass
