@@ -7,7 +7,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.headerregistry import HeaderRegistry
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -40,6 +40,8 @@ _SEVEN_BIT = SMTP.clone(cte_type="7bit", header_factory=_Headers())
 """Every server takes it; 8BITMIME (RFC 6152) is an extension."""
 TIMEOUT_SECONDS = 5
 """Of each step of the conversation: a server that hangs costs this once, well inside the function's time."""
+GOES_ON_SECONDS = 1
+"""How long a kept conversation may take to say so: its silence and a new one's both fit into a job's time."""
 _OK = 250
 KEPT_SECONDS = 5
 """How long a conversation waits for the next mail: from one of a batch to another, and hardly longer."""
@@ -99,15 +101,30 @@ class SmtpMailer:
 
     def _kept_one(self) -> smtplib.SMTP | None:
         """A conversation that the server is ready to go on with: before a mail, nothing is in doubt."""
-        while self._kept:
+        try:
             server, until = self._kept.pop()
-            try:
-                if time.time() < until and server.rset()[0] == _OK:
-                    return server
-            except (smtplib.SMTPException, OSError):
-                pass
-            server.close()
+        except IndexError:
+            return None
+        if time.time() < until and self._goes_on(server):
+            return server
+        server.close()
+        # the others are no younger
+        _close_all(self._kept)
         return None
+
+    def _goes_on(self, server: smtplib.SMTP) -> bool:
+        try:
+            return self._is_reset(server)
+        except (smtplib.SMTPException, OSError):
+            return False
+
+    def _is_reset(self, server: smtplib.SMTP) -> bool:
+        if server.sock is None:
+            return False
+        server.sock.settimeout(min(GOES_ON_SECONDS, self._timeout_seconds))
+        code, _ = server.rset()
+        server.sock.settimeout(self._timeout_seconds)
+        return code == _OK
 
     def _connect(self) -> smtplib.SMTP:
         make = smtplib.SMTP_SSL if self._url.scheme == "smtps" else smtplib.SMTP
@@ -133,8 +150,9 @@ def from_deployment(deployment: Deployment) -> SmtpMailer:
 
 
 def _close_all(kept: deque[tuple[smtplib.SMTP, float]]) -> None:
-    while kept:
-        kept.pop()[0].close()
+    with suppress(IndexError):
+        while True:
+            kept.pop()[0].close()
 
 
 def _refused(what: str, code: int) -> Exception:

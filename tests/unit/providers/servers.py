@@ -1,5 +1,6 @@
 """Tiny provider servers on loopback, scripted by the tests."""
 
+import asyncio
 import json
 import socket
 import ssl
@@ -90,7 +91,7 @@ def card_server() -> Iterator[CardServer]:
 
 @dataclass
 class MailSink:
-    """An SMTP server that keeps what it accepts; its answers to RSET, RCPT and DATA can be scripted."""
+    """Keeps what it accepts; its answers to RSET (none, if empty), RCPT and DATA can be scripted."""
 
     rset_answer: str = "250 OK"
     rcpt_answer: str = "250 OK"
@@ -109,6 +110,8 @@ class MailSink:
     async def handle_RSET(  # noqa: N802 - the name aiosmtpd calls
         self, _server: Any, _session: Any, _envelope: Any
     ) -> str:
+        if not self.rset_answer:
+            await asyncio.Event().wait()
         return self.rset_answer
 
     async def handle_RCPT(  # noqa: N802 - the name aiosmtpd calls

@@ -89,11 +89,11 @@ def test_mails_that_follow_soon_share_a_conversation(sink: MailSink, mailer: Smt
     assert (len(sink.mails), sink.conversations) == (3, 1)
 
 
-def test_a_conversation_that_the_server_does_not_go_on_with_is_replaced(
-    sink: MailSink, mailer: SmtpMailer
-) -> None:
+@pytest.mark.parametrize("said", ["421 4.4.2 idle for too long", ""])
+def test_a_conversation_that_the_server_does_not_go_on_with_is_replaced(sink: MailSink, said: str) -> None:
+    mailer = SmtpMailer(sink.url, "shop@example.com", timeout_seconds=0.3)
     mailer.send(MAIL, key=KEY)
-    sink.rset_answer = "421 4.4.2 idle for too long"
+    sink.rset_answer = said
 
     mailer.send(MAIL, key=f"{KEY}-2")
 
