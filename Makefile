@@ -90,9 +90,9 @@ deploy-local: .venv/local .venv-sam/$(SAM_CLI_VERSION) .venv-ministack/$(MINISTA
 conformance: .venv/dev .venv-ministack/$(MINISTACK_VERSION) ## Hold the model of AWS against MiniStack, by the tests that hold it against moto
 	@POSTROOM_MINISTACK=.venv-ministack/bin/ministack $(BIN)/pytest --quiet tests/contract -k ministack
 
-adopt-check: .venv/dev .venv-sam/$(SAM_CLI_VERSION) .venv-scan/$(CHECKOV_VERSION)-$(CFRIPPER_VERSION) ## Do what docs/adopt.md says, in a copy: another business in place of the shop (DEPLOY=1: on MiniStack, too)
+adopt-check: .venv/dev .venv-sam/$(SAM_CLI_VERSION) .venv-scan/$(CHECKOV_VERSION)-$(CFRIPPER_VERSION) ## Do what docs/adopt.md says, in a copy: another business in place of the shop (QUICK=1: without its whole tests; DEPLOY=1: on MiniStack, too)
 	@$(if $(DEPLOY),$(MAKE) --no-print-directory .venv-ministack/$(MINISTACK_VERSION))
-	@$(BIN)/python -m infra.adopt.rehearsal $(if $(DEPLOY),--ministack .venv-ministack/bin/ministack)
+	@$(BIN)/python -m infra.adopt.rehearsal $(if $(QUICK),--quick) $(if $(DEPLOY),--ministack .venv-ministack/bin/ministack)
 
 clean: ## Remove what make has made
 	rm -rf .venv .venv-aws .venv-fuzz .venv-ministack .venv-rie .venv-sam .venv-scan .aws-sam .mypy_cache .pytest_cache .ruff_cache *.egg-info
