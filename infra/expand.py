@@ -12,6 +12,8 @@ from typing import Any, cast
 import boto3
 import yaml
 
+from infra.parameters import text, wrong
+
 _LOCAL_CODE = {
     "AWS::Serverless::Function": "CodeUri",
     "AWS::Serverless::LayerVersion": "ContentUri",
@@ -129,11 +131,15 @@ def _local_code(template: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]
 def parameter_values(template: Mapping[str, Any], given: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the value of every parameter: the given one, or else the template's default.
 
-    Raises `TemplateError` for a parameter that has neither, and for a given one that the template lacks.
+    Raises `TemplateError` for a parameter that has neither, for a given one that the template lacks, and for
+    a value that the template does not allow.
     """
     declared = template.get("Parameters", {})
-    values = {name: str(body["Default"]) for name, body in declared.items() if "Default" in body}
+    values = {name: text(body["Default"]) for name, body in declared.items() if "Default" in body}
     values |= given or {}
-    if wrong := sorted(values.keys() ^ declared.keys()):
-        raise TemplateError(f"parameters without a value, or unknown to the template: {', '.join(wrong)}")
+    if unknown := sorted(values.keys() ^ declared.keys()):
+        raise TemplateError(f"parameters without a value, or unknown to the template: {', '.join(unknown)}")
+    for name, value in values.items():
+        if reason := wrong(declared[name], value):
+            raise TemplateError(f"parameter {name} {reason}")
     return values

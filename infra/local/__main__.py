@@ -50,6 +50,7 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     up.add_argument("--no-reload", action="store_true", help="leave code as it is when its files change")
     up.add_argument(
         "--parameter",
+        type=command.setting,
         action="append",
         default=[],
         metavar="NAME=VALUE",
@@ -68,7 +69,7 @@ def _up(parsed: argparse.Namespace) -> int:
         seed=parsed.seed,
         concurrency=parsed.concurrency,
         template=parsed.template.resolve(),
-        parameters=dict(given.split("=", 1) for given in parsed.parameter),
+        parameters=dict(parsed.parameter),
     )
     return up(options, reload=not parsed.no_reload)
 

@@ -36,6 +36,14 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     return parsed
 
 
+def setting(text: str) -> tuple[str, str]:
+    """The type of an option that names a value: `NAME=VALUE`."""
+    name, separator, value = text.partition("=")
+    if not name or not separator:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
 def run(commands: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
     """Do what `run` of the parsed command says. Returns the exit code, 2 for what cannot run here."""
     parsed = commands.parse_args(arguments)

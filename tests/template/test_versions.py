@@ -96,7 +96,8 @@ def another(parameter: str) -> str:
     """A value that the first deploy did not have."""
     declared = SOURCE["Parameters"][parameter]
     had = GIVEN[parameter] if parameter in GIVEN else str(declared["Default"])
-    return next((str(value) for value in declared.get("AllowedValues", []) if str(value) != had), f"{had}0")
+    others = [*declared.get("AllowedValues", []), declared.get("MaxValue", f"{had}0")]
+    return next(str(value) for value in others if str(value) != had)
 
 
 CONCERNED = ("Architecture", "CardsUrl", "SnapStart")
@@ -196,7 +197,7 @@ class Longest:
 
 def test_descriptions_fit_lambdas_256_characters_in_stacks_with_long_names(first: Deployed) -> None:
     template = transform(SOURCE, GIVEN)
-    values = parameter_values(SOURCE, {**GIVEN, "CardsUrl": "h" * 60, "Architecture": "x86_64"})
+    values = parameter_values(SOURCE, {**GIVEN, "CardsUrl": f"https://{'h' * 52}", "Architecture": "x86_64"})
     resolver = Resolver(template, {**PSEUDO, **values}, Longest())
 
     lengths = {

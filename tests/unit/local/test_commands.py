@@ -75,6 +75,32 @@ def test_number_that_cannot_be_is_refused_and_its_option_named(
     assert re.search(rf"argument {given[1]}: '{given[2]}' is no whole number from", capsys.readouterr().err)
 
 
+@pytest.mark.parametrize("given", ["X", "=x", ""])
+def test_parameter_without_name_or_value_is_refused(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["up", "--parameter", given])
+
+    assert ended.value.code == 2
+    assert f"argument --parameter: {given!r} is not NAME=VALUE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("SnapStart=maybe", "parameter SnapStart must be one of off, on"),
+        ("SnapStart=", "parameter SnapStart must be one of off, on"),
+        ("Architecture=pdp11", "parameter Architecture must be one of arm64, x86_64"),
+        ("Colour=red", "parameters without a value, or unknown to the template: Colour"),
+    ],
+)
+def test_parameter_that_the_template_does_not_take_is_said_in_a_line(
+    given: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["up", "--port", "0", "--parameter", given])
+
+    assert (code, capsys.readouterr().err) == (2, f"the template: {said}\n")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
