@@ -8,7 +8,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 
 import boto3
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 from handlers.postroom.errors import PostroomError
 from infra.ops.core.errors import NoStack, Refused
@@ -74,6 +74,8 @@ def with_errors_told(act: Callable[[], None]) -> None:
         _end(str(reason), REFUSED)
     except NoStack as reason:
         _end(str(reason), UNREACHABLE)
+    except NoRegionError:
+        _end("AWS: in which region? Give --region NAME, or set AWS_DEFAULT_REGION", UNREACHABLE)
     except (ClientError, BotoCoreError, PostroomError) as error:
         _end(f"AWS: {error}", UNREACHABLE)
 
@@ -95,6 +97,9 @@ def _target(
 ) -> Target:
     if isinstance(context.obj, Target):
         return context.obj
+    source = context.get_parameter_source("stack")
+    if is_local and source and source.name == "COMMANDLINE":
+        raise Refused("--stack and --local are two different stacks: give one of them")
     if is_local or stack is None:
         return local(endpoint)
     return on_aws(stack, boto3.Session(region_name=region, profile_name=profile))

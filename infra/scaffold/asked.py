@@ -90,7 +90,7 @@ class Asked:
 def asked_for(name: str, on: str, kind: Kind, since: date, sources: Mapping[str, EventSource]) -> Asked:
     """`sources` are the events there are. Raises `Refused` for a name or an event that cannot be used."""
     if not NAME.fullmatch(name):
-        rule = "2 to 20 characters, lower-case words with dashes between"
+        rule = "2 to 20 characters, words of a to z with dashes between"
         raise Refused(f"{name!r} is no name for a subscriber: {rule}")
     if on not in sources:
         raise Refused(f"there is no event {on!r}. There is: {', '.join(sorted(sources))}")

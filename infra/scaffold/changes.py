@@ -10,6 +10,7 @@ from pathlib import Path
 
 from handlers.postroom.discovery import job_types
 from infra.ops.core.errors import Refused
+from infra.ops.core.imported import imported
 from infra.scaffold.asked import asked_for, event_sources
 from infra.scaffold.block import with_block
 from infra.scaffold.code import first_test, handler_file
@@ -52,12 +53,14 @@ def new_subscriber(name: str, on: str, kind: Kind, since: date, root: Path = ROO
     """What a new subscriber changes, the template last. Raises `Refused` when it cannot be had."""
     if not (root / "template.yaml").is_file():
         raise Refused(f"there is no template.yaml in {root}: use the command of your clone's own .venv")
-    asked = asked_for(name, on, kind, since, event_sources())
+    with imported():
+        sources, taken = event_sources(), {each.subscriber for each in job_types("handlers")}
+    asked = asked_for(name, on, kind, since, sources)
     handler, test = Path("handlers", f"{asked.module}.py"), Path(TESTS, f"{asked.test_module}.py")
     for path in (handler, test):
         if (root / path).exists():
             raise Refused(f"{path} is there already: nothing is written over")
-    if name in {each.subscriber for each in job_types("handlers")}:
+    if name in taken:
         raise Refused(f"there is a subscriber {name} already")
     template = (root / "template.yaml").read_text(encoding="utf-8")
     return [

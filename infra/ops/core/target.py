@@ -17,6 +17,7 @@ from handlers.postroom.aws.tables import DynamoStore
 from handlers.postroom.discovery import job_types
 from handlers.postroom.jobs import JobType
 from infra.ops.core.errors import NoStack
+from infra.ops.core.imported import imported
 
 LOCAL_URL = "http://127.0.0.1:8700"
 """Where `make up` listens."""
@@ -75,8 +76,9 @@ class Target:
 
     @cached_property
     def job_types(self) -> Sequence[JobType[Any]]:
-        """Every subscriber's, as the code beside this command declares them."""
-        return job_types(self.package)
+        """Every subscriber's, as the code here declares them. Raises `Refused` if it cannot be imported."""
+        with imported():
+            return job_types(self.package)
 
     def job_type(self, subscriber: str) -> JobType[Any]:
         """Raises `NoStack` when this code has no such subscriber."""

@@ -53,7 +53,7 @@ def test_a_bad_name_is_refused_with_the_rule(name: str) -> None:
     answer = new_subscriber(name, "--on", "order.paid")
 
     assert answer.exit_code == 1
-    assert f"{name!r} is no name for a subscriber: 2 to 20 characters, lower-case words" in answer.stderr
+    assert f"{name!r} is no name for a subscriber: 2 to 20 characters, words of a to z" in answer.stderr
 
 
 @pytest.mark.parametrize(
