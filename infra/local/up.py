@@ -29,12 +29,14 @@ def up(options: RunOptions, *, reload: bool) -> int:
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _signal, _frame: ended.set())
+    # Before the start, so that what is changed during it is seen, too.
+    handlers = options.template.parent / "handlers"
+    reloader = Reloader(handlers, run.reload, _show, template=options.template) if reload else None
     run.start()
     _show(banner(run))
     for name, function in run.stack.functions.items():
         if trouble := import_trouble(function.settings.handler):
             _show(f"✗ {name}: {function.settings.handler} cannot be imported: {trouble}")
-    reloader = Reloader(options.template.parent / "handlers", run.reload, _show) if reload else None
     if reloader:
         reloader.start()
     ended.wait()

@@ -54,6 +54,7 @@ def subscriber(
         for change in changes:
             change.make(ROOT)
             console().print(f"{'wrote' if change.before is None else 'added to'} {change.path}")
-        return console().print(f"Now say what it does in {changes[0].path}, then: make contracts check test")
+        console().print(f"Now say what it does in {changes[0].path}, then: make contracts check test")
+        return console().print("A `make up` that runs takes it up when it is started again.")
 
     with_errors_told(act)
