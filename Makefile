@@ -104,6 +104,7 @@ clean: ## Remove what make has made
 	@$(PYTHON) -m venv .venv
 
 .venv/bin/uv: | .venv/bin/python
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
 
 .venv/local: pyproject.toml | .venv/bin/uv
