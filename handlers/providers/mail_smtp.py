@@ -6,8 +6,7 @@ import ssl
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from email.headerregistry import HeaderRegistry
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 from ..postroom.aws.deployment import Deployment
 from ..postroom.errors import Permanent, Transient
 from ..shop.ports import Mail
+from .smtp_conversation import Conversation
 
 
 class _Headers(HeaderRegistry):
@@ -38,13 +38,15 @@ class _Headers(HeaderRegistry):
 
 _SEVEN_BIT = SMTP.clone(cte_type="7bit", header_factory=_Headers())
 """Every server takes it; 8BITMIME (RFC 6152) is an extension."""
-TIMEOUT_SECONDS = 5
-"""Of each step of the conversation: a server that hangs costs this once, well inside the function's time."""
-GOES_ON_SECONDS = 1
-"""How long a kept conversation may take to say so: its silence and a new one's both fit into a job's time."""
-_OK = 250
+TOTAL_SECONDS = 6.0
+"""For one mail, from connecting to the last answer, however slowly it drips; a job's time has room for it.
+Only looking up the server's name is not in it: that is bounded by the system's resolver."""
+GOES_ON_SHARE = 1 / 6
+"""How much of that a kept conversation may take to say that it goes on."""
 KEPT_SECONDS = 5
 """How long a conversation waits for the next mail: from one of a batch to another, and hardly longer."""
+_OK = 250
+_CLOSING = 421
 
 
 class SmtpMailer:
@@ -53,21 +55,20 @@ class SmtpMailer:
     A conversation goes on with the next mail if that comes soon; any thread may use it.
     """
 
-    def __init__(self, url: str, sender: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+    def __init__(self, url: str, sender: str, total_seconds: float = TOTAL_SECONDS) -> None:
         self._url = urlsplit(url)
         self._sender = sender
-        self._timeout_seconds = timeout_seconds
-        self._kept: deque[tuple[smtplib.SMTP, float]] = deque()
+        self._total_seconds = total_seconds
+        self._kept: deque[tuple[Conversation, float]] = deque()
         weakref.finalize(self, _close_all, self._kept)
 
     def send(self, mail: Mail, *, key: str) -> str:
         """Returns the Message-ID, derived from `key`, so that whoever gets a repeat can recognise it."""
         message = self.compose(mail, key)
         try:
-            with self._server() as server:
-                server.send_message(message, self._sender, [mail.to])
+            self._hand_in(message, mail.to, time.monotonic() + self._total_seconds)
         except smtplib.SMTPRecipientsRefused as error:
-            raise _refused("recipient", min(code for code, _ in error.recipients.values())) from None
+            raise _refused("recipient", _code_of(error)) from None
         except smtplib.SMTPDataError as error:
             raise _refused("message", error.smtp_code) from None
         except (smtplib.SMTPException, OSError) as error:
@@ -88,53 +89,50 @@ class SmtpMailer:
     def _domain(self) -> str:
         return self._sender.rpartition("@")[2]
 
-    @contextmanager
-    def _server(self) -> Iterator[smtplib.SMTP]:
-        server = self._kept_one() or self._connect()
+    def _hand_in(self, message: EmailMessage, to: str, deadline: float) -> None:
+        kept = self._kept_one(deadline)
+        if kept:
+            try:
+                return self._converse(kept, message, to)
+            except (smtplib.SMTPException, OSError) as error:
+                if kept.is_in_doubt or not _is_about_the_conversation(error):
+                    raise
+        return self._converse(self._connect(deadline), message, to)
+
+    def _converse(self, server: Conversation, message: EmailMessage, to: str) -> None:
         try:
-            yield server
+            server.send_message(message, self._sender, [to])
         except BaseException:
             server.close()
             raise
         # by the clock on the wall, which goes on while Lambda has the process frozen
         self._kept.append((server, time.time() + KEPT_SECONDS))
 
-    def _kept_one(self) -> smtplib.SMTP | None:
-        """A conversation that the server is ready to go on with: before a mail, nothing is in doubt."""
+    def _kept_one(self, deadline: float) -> Conversation | None:
+        """A conversation that the server says it is ready to go on with."""
         try:
             server, until = self._kept.pop()
         except IndexError:
             return None
         if time.time() < until and self._goes_on(server):
+            server.go_on(deadline)
             return server
         server.close()
         # the others are no younger
         _close_all(self._kept)
         return None
 
-    def _goes_on(self, server: smtplib.SMTP) -> bool:
+    def _goes_on(self, server: Conversation) -> bool:
+        server.deadline = time.monotonic() + self._total_seconds * GOES_ON_SHARE
         try:
-            return self._is_reset(server)
+            return server.rset()[0] == _OK
         except (smtplib.SMTPException, OSError):
             return False
 
-    def _is_reset(self, server: smtplib.SMTP) -> bool:
-        if server.sock is None:
-            return False
-        server.sock.settimeout(min(GOES_ON_SECONDS, self._timeout_seconds))
-        code, _ = server.rset()
-        server.sock.settimeout(self._timeout_seconds)
-        return code == _OK
-
-    def _connect(self) -> smtplib.SMTP:
-        make = smtplib.SMTP_SSL if self._url.scheme == "smtps" else smtplib.SMTP
-        # our own name is given, because asking the resolver for it may take seconds
-        server = make(
-            self._url.hostname or "",
-            self._url.port or 0,
-            local_hostname=self._domain,
-            timeout=self._timeout_seconds,
-        )
+    def _connect(self, deadline: float) -> Conversation:
+        tls = ssl.create_default_context() if self._url.scheme == "smtps" else None
+        port = self._url.port or (smtplib.SMTP_SSL_PORT if tls else smtplib.SMTP_PORT)
+        server = Conversation(self._url.hostname or "", port, self._domain, tls, deadline)
         try:
             server.ehlo_or_helo_if_needed()
             if server.has_extn("starttls"):
@@ -149,10 +147,19 @@ def from_deployment(deployment: Deployment) -> SmtpMailer:
     return SmtpMailer(deployment.setting("MAIL_URL"), deployment.setting("MAIL_FROM"))
 
 
-def _close_all(kept: deque[tuple[smtplib.SMTP, float]]) -> None:
+def _close_all(kept: deque[tuple[Conversation, float]]) -> None:
     with suppress(IndexError):
         while True:
             kept.pop()[0].close()
+
+
+def _is_about_the_conversation(error: Exception) -> bool:
+    """Whether a mail may do better in another: the sender that is refused now was good enough a mail ago."""
+    return not isinstance(error, smtplib.SMTPRecipientsRefused) or _code_of(error) == _CLOSING
+
+
+def _code_of(error: smtplib.SMTPRecipientsRefused) -> int:
+    return min(code for code, _ in error.recipients.values())
 
 
 def _refused(what: str, code: int) -> Exception:

@@ -7,7 +7,7 @@ import ssl
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -91,19 +91,33 @@ def card_server() -> Iterator[CardServer]:
 
 @dataclass
 class MailSink:
-    """Keeps what it accepts; its answers to RSET (none, if empty), RCPT and DATA can be scripted."""
+    """Keeps what it accepts; its answers to RSET (none, if empty), RCPT and DATA can be scripted.
+
+    After `mails_per_conversation` it says `limit_answer` to MAIL (hangs up, if empty).
+    """
 
     rset_answer: str = "250 OK"
     rcpt_answer: str = "250 OK"
     data_answer: str = "250 OK"
+    mails_per_conversation: int = 1000
+    limit_answer: str = ""
     url: str = ""
     mails: list[Any] = field(default_factory=list)
     conversations: int = 0
+    transports: list[Any] = field(default_factory=list)
+
+    async def hang_up(self) -> None:
+        """Left to itself, TLS waits for a farewell from the other side."""
+        for transport in self.transports:
+            transport.abort()
+        for _ in range(3):
+            await asyncio.sleep(0)
 
     async def handle_EHLO(  # noqa: N802 - the name aiosmtpd calls
-        self, _server: Any, session: Any, _envelope: Any, host_name: str, answers: list[str]
+        self, server: Any, session: Any, _envelope: Any, host_name: str, answers: list[str]
     ) -> list[str]:
         self.conversations += 1
+        self.transports.append(server.transport)
         session.host_name = host_name
         return answers
 
@@ -113,6 +127,17 @@ class MailSink:
         if not self.rset_answer:
             await asyncio.Event().wait()
         return self.rset_answer
+
+    async def handle_MAIL(  # noqa: N802 - the name aiosmtpd calls
+        self, server: Any, session: Any, envelope: Any, address: str, _options: Any
+    ) -> str:
+        session.mails = getattr(session, "mails", 0) + 1
+        if session.mails > self.mails_per_conversation:
+            if not self.limit_answer:
+                server.transport.abort()
+            return self.limit_answer
+        envelope.mail_from = address
+        return "250 OK"
 
     async def handle_RCPT(  # noqa: N802 - the name aiosmtpd calls
         self, _server: Any, _session: Any, envelope: Any, address: str, _options: Any
@@ -130,14 +155,37 @@ class MailSink:
 
 
 @contextmanager
-def mail_sink(tls: ssl.SSLContext | None = None) -> Iterator[MailSink]:
-    """With `tls`, the server offers STARTTLS."""
+def mail_sink(tls: ssl.SSLContext | None = None, scheme: str = "smtp") -> Iterator[MailSink]:
+    """With `tls`, the server offers STARTTLS, or begins with TLS if it is at `smtps`."""
     sink = MailSink()
     port = free_port()
-    controller = Controller(sink, hostname="127.0.0.1", port=port, tls_context=tls)
+    at_once, offered = (tls, None) if scheme == "smtps" else (None, tls)
+    controller = Controller(sink, hostname="127.0.0.1", port=port, tls_context=offered, ssl_context=at_once)
     controller.start()
-    sink.url = f"smtp://127.0.0.1:{port}"
+    sink.url = f"{scheme}://127.0.0.1:{port}"
     try:
         yield sink
     finally:
+        asyncio.run_coroutine_threadsafe(sink.hang_up(), controller.loop).result()
         controller.stop()
+
+
+@contextmanager
+def dripping_server(line: bytes, every_seconds: float) -> Iterator[str]:
+    """Says the same line again and again until the client has gone; gives the server's URL."""
+    gone = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                while not gone.wait(every_seconds):
+                    connection.sendall(line)
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            yield f"smtp://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            gone.set()
+            thread.join()

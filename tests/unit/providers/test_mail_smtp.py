@@ -1,5 +1,6 @@
+import importlib
 import socket
-import ssl
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
@@ -7,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from handlers.postroom.errors import Permanent, Transient
-from handlers.providers.mail_smtp import SmtpMailer
+from handlers.providers.mail_smtp import GOES_ON_SHARE, TOTAL_SECONDS, SmtpMailer
 from handlers.shop.ports import Mail
+from infra.checks.template import Template
 
-from .servers import MailSink, free_port, mail_sink
+from .certificates import server_of
+from .servers import MailSink, dripping_server, free_port, mail_sink
 
 MAIL = Mail(
     to="ada@example.com",
@@ -26,6 +24,12 @@ MAIL = Mail(
     date=datetime(2026, 11, 30, 12, 0, tzinfo=UTC),
 )
 KEY = "order-1001-paid:receipts"
+ROOT = Path(__file__).parent.parent.parent.parent
+SENDERS = [
+    f"handlers.{entry.stem}"
+    for entry in sorted((ROOT / "handlers").glob("queue_*.py"))
+    if "mail_smtp" in entry.read_text()
+]
 
 
 @pytest.fixture
@@ -37,23 +41,6 @@ def sink() -> Iterator[MailSink]:
 @pytest.fixture
 def mailer(sink: MailSink) -> SmtpMailer:
     return SmtpMailer(sink.url, "shop@example.com")
-
-
-def self_signed(directory: Path) -> ssl.SSLContext:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(datetime(2020, 1, 1))  # noqa: DTZ001 - the builder takes naive UTC
-        .not_valid_after(datetime(2100, 1, 1))  # noqa: DTZ001
-        .sign(key, hashes.SHA256())
-    )
-    file = directory / "server.pem"
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    file.write_bytes(private + certificate.public_bytes(Encoding.PEM))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file)
-    return context
 
 
 def read(envelope: Any) -> Any:
@@ -91,13 +78,58 @@ def test_mails_that_follow_soon_share_a_conversation(sink: MailSink, mailer: Smt
 
 @pytest.mark.parametrize("said", ["421 4.4.2 idle for too long", ""])
 def test_a_conversation_that_the_server_does_not_go_on_with_is_replaced(sink: MailSink, said: str) -> None:
-    mailer = SmtpMailer(sink.url, "shop@example.com", timeout_seconds=0.3)
+    mailer = SmtpMailer(sink.url, "shop@example.com", total_seconds=1.8)
     mailer.send(MAIL, key=KEY)
     sink.rset_answer = said
 
     mailer.send(MAIL, key=f"{KEY}-2")
 
     assert (len(sink.mails), sink.conversations) == (2, 2)
+
+
+@pytest.mark.parametrize("said", ["421 4.7.0 enough", "452 4.5.3 too many messages this connection", ""])
+def test_a_server_that_takes_so_many_mails_a_conversation_gets_the_next_in_a_new_one(
+    sink: MailSink, mailer: SmtpMailer, said: str
+) -> None:
+    sink.mails_per_conversation, sink.limit_answer = 2, said
+
+    for number in range(5):
+        mailer.send(MAIL, key=f"{KEY}-{number}")
+
+    assert (len(sink.mails), sink.conversations) == (5, 3)
+
+
+def test_a_sender_that_a_new_conversation_refuses_too_is_not_tried_further(
+    sink: MailSink, mailer: SmtpMailer
+) -> None:
+    mailer.send(MAIL, key=KEY)
+    sink.mails_per_conversation, sink.limit_answer = 0, "450 later"
+
+    with pytest.raises(Transient, match="SMTPSenderRefused"):
+        mailer.send(MAIL, key=f"{KEY}-2")
+
+    assert (len(sink.mails), sink.conversations) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "conversations"),
+    [
+        ("rcpt_answer", "550 unknown", 1),
+        ("rcpt_answer", "421 closing", 2),
+        ("data_answer", "554 no", 1),
+        ("data_answer", "421 closing", 1),
+    ],
+)
+def test_what_is_about_the_mail_or_in_doubt_is_not_sent_again_in_a_new_conversation(
+    sink: MailSink, mailer: SmtpMailer, kind: str, said: str, conversations: int
+) -> None:
+    mailer.send(MAIL, key=KEY)
+    setattr(sink, kind, said)
+
+    with pytest.raises((Permanent, Transient), match=said[:3]):
+        mailer.send(MAIL, key=f"{KEY}-2")
+
+    assert sink.conversations == conversations
 
 
 def test_after_a_failure_the_next_mail_has_a_conversation_of_its_own(
@@ -151,8 +183,9 @@ def test_5xx_is_for_ever_and_4xx_may_pass(
     assert sink.mails == []
 
 
-def test_a_server_that_cannot_prove_who_it_is_gets_no_mail(tmp_path: Path) -> None:
-    with mail_sink(tls=self_signed(tmp_path)) as sink:
+@pytest.mark.parametrize("scheme", ["smtp", "smtps"])
+def test_a_server_that_cannot_prove_who_it_is_gets_no_mail(tmp_path: Path, scheme: str) -> None:
+    with mail_sink(server_of(tmp_path, "127.0.0.1"), scheme) as sink:
         mailer = SmtpMailer(sink.url, "shop@example.com")
 
         with pytest.raises(Transient, match="SSLCertVerificationError"):
@@ -161,10 +194,24 @@ def test_a_server_that_cannot_prove_who_it_is_gets_no_mail(tmp_path: Path) -> No
     assert sink.mails == []
 
 
+@pytest.mark.parametrize("scheme", ["smtp", "smtps"])
+def test_a_server_that_proves_who_it_is_gets_its_mails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    with mail_sink(server_of(tmp_path, "localhost"), scheme) as sink:
+        mailer = SmtpMailer(sink.url.replace("127.0.0.1", "localhost"), "shop@example.com")
+
+        for number in range(2):
+            mailer.send(MAIL, key=f"{KEY}-{number}")
+
+    assert len(sink.mails) == 2
+
+
 def test_a_server_that_hangs_is_transient_after_the_timeout() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        mailer = SmtpMailer(f"smtp://127.0.0.1:{port}", "shop@example.com", timeout_seconds=0.05)
+        mailer = SmtpMailer(f"smtp://127.0.0.1:{port}", "shop@example.com", total_seconds=0.05)
 
         with pytest.raises(Transient, match="SMTPServerDisconnected"):
             mailer.send(MAIL, key=KEY)
@@ -175,3 +222,35 @@ def test_a_server_out_of_reach_is_transient() -> None:
 
     with pytest.raises(Transient, match="ConnectionRefusedError"):
         mailer.send(MAIL, key=KEY)
+
+
+def test_a_server_that_drips_is_transient_after_the_time_of_one_mail() -> None:
+    with dripping_server(b"220-still here\r\n", every_seconds=0.05) as url:
+        mailer = SmtpMailer(url, "shop@example.com", total_seconds=0.2)
+        begun = time.monotonic()
+
+        with pytest.raises(Transient, match="SMTPServerDisconnected"):
+            mailer.send(MAIL, key=KEY)
+
+    assert time.monotonic() - begun < 2
+
+
+def test_silence_and_a_new_conversation_take_no_more_time_than_one_mail_has(sink: MailSink) -> None:
+    mailer = SmtpMailer(sink.url, "shop@example.com", total_seconds=1.8)
+    mailer.send(MAIL, key=KEY)
+    sink.rset_answer = ""
+    begun = time.monotonic()
+
+    mailer.send(MAIL, key=f"{KEY}-2")
+
+    assert 1.8 * GOES_ON_SHARE <= time.monotonic() - begun < 1.8
+
+
+@pytest.mark.parametrize("module", SENDERS)
+def test_the_time_of_one_mail_fits_into_that_of_every_job_that_sends_one(module: str) -> None:
+    template = Template.load(ROOT / "template.yaml")
+
+    [function] = [one for _, one in template.functions() if one["Handler"] == f"{module}.handler"]
+
+    needs_ms = importlib.import_module(module).handler.job_type.needs_ms
+    assert TOTAL_SECONDS * 1000 < needs_ms < function["Timeout"] * 1000

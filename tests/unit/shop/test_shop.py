@@ -1,13 +1,17 @@
 """The shop's rules, each with its exact figures."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
+from itertools import pairwise
+from typing import Any
 
 import pytest
+from fpdf import FPDF
 from hypothesis import given
 from hypothesis import strategies as st
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 
 from handlers.postroom.errors import AlreadyDone, Permanent
 from handlers.postroom.jobs import EPOCH
@@ -165,6 +169,63 @@ def test_an_invoice_is_a_pdf_that_names_what_was_paid() -> None:
 def test_an_invoice_is_the_same_bytes_every_time_and_under_the_same_name() -> None:
     assert invoice_pdf(ORDER) == invoice_pdf(ORDER)
     assert invoice_name(ORDER) == "invoices/1001.pdf"
+
+
+def texts_of(page: PageObject) -> list[tuple[float, float, float, str]]:
+    """Height on the page, left and right edge (all in points) of each text, and the text; as drawn."""
+    ruler = FPDF(unit="pt")
+    found = []
+
+    def visit(text: str, _cm: Any, tm: Sequence[float], font: Any, size: float) -> None:
+        if text.strip():
+            ruler.set_font("Helvetica", "B" if "Bold" in font["/BaseFont"] else "", size)
+            shown = text.strip("\n")
+            found.append((tm[5], tm[4], tm[4] + ruler.get_string_width(shown), shown))
+
+    page.extract_text(visitor_text=visit)
+    return found
+
+
+@pytest.mark.parametrize("letter", ["W", "i", "é", "@"])
+def test_long_names_are_cut_before_the_next_column_and_the_edge(letter: str) -> None:
+    line = replace(ORDER.lines[0], name=letter * 300, quantity=10_000)
+    order = replace(ORDER, email=letter * 254, lines=[line])
+
+    [page] = PdfReader(BytesIO(invoice_pdf(order))).pages
+
+    texts = texts_of(page)
+    assert sum(text.endswith(f"{letter}...") for *_, text in texts) == 2
+    assert all(right < page.mediabox.width - 28 for _, _, right, _ in texts)
+    for (height, _, right, _), (next_height, left, _, _) in pairwise(texts):
+        assert height != next_height or right < left
+
+
+def test_a_name_that_fits_is_not_cut() -> None:
+    order = replace(ORDER, lines=[replace(ORDER.lines[0], name="A hand-woven basket of palm leaves (large)")])
+
+    text = PdfReader(BytesIO(invoice_pdf(order))).pages[0].extract_text()
+
+    assert "A hand-woven basket of palm leaves (large)" in text
+
+
+def test_controls_in_a_name_are_not_drawn() -> None:
+    order = replace(ORDER, lines=[replace(ORDER.lines[0], name="a\nb\rc\x00d\x7fe\x85f")])
+
+    text = PdfReader(BytesIO(invoice_pdf(order))).pages[0].extract_text()
+
+    assert "a?b?c?d?e?f" in text
+
+
+@pytest.mark.parametrize("count", range(20, 64))
+def test_every_page_has_heads_and_the_sum_stands_below_a_line(count: int) -> None:
+    order = replace(ORDER, lines=[ORDER.lines[0]] * count)
+
+    pages = [page.extract_text() for page in PdfReader(BytesIO(invoice_pdf(order))).pages]
+
+    assert [page.count("Item") for page in pages] == [1] * len(pages)
+    assert sum(page.count("Adire shirt") for page in pages) == count
+    assert "Adire shirt" in pages[-1]
+    assert ["Paid" in page for page in pages] == [False] * (len(pages) - 1) + [True]
 
 
 @pytest.mark.parametrize(
