@@ -31,6 +31,8 @@ def import_failure(root: Path, files: Sequence[Path]) -> str | None:
             text=True,
             timeout=LIMIT_SECONDS,
             check=False,
+            # Ctrl-C is for the parent: no trouble of the code's.
+            process_group=0,
         )
     except subprocess.TimeoutExpired:
         return f"{', '.join(names)}: no end of their import after {LIMIT_SECONDS:.0f} seconds"

@@ -37,6 +37,9 @@ from infra.local.stack import Options, RunnerFactory, Stack, in_process
 ROOT = Path(__file__).resolve().parents[2]
 SENDER = "shop@example.com"
 API_THREADS = 8
+# The longest that an HTTP API waits for a function:
+# https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+API_CLOSING_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,13 @@ class LocalRun:
         outside = Outside(self.mailbox, self.receiver, self.switches)
         own_pages = pages(self.aws, outside, lambda: self._listing(aws_url))
         front = api_app(self.handle, self._pool, own_pages, self._is_page)
-        self.urls = Urls(self._servers.http(front, port(0)), aws_url, cards_url, mail_url, webhooks_url)
+        self.urls = Urls(
+            self._servers.http(front, port(0), API_CLOSING_SECONDS),
+            aws_url,
+            cards_url,
+            mail_url,
+            webhooks_url,
+        )
         self.dispatcher = Dispatcher(self.stack, self.options.concurrency)
         self.dispatcher.start()
 
@@ -118,10 +127,12 @@ class LocalRun:
         self._stopped.set()
         self.stack.stopping.set()
         self.stack.refresh()
+        # From the front to the back: whatever is answered or finished still has AWS and the providers.
+        self._servers.end(self.urls.api)
         self.dispatcher.stop()
-        self._servers.close()
         self._pool.shutdown()
         self.stack.close()
+        self._servers.close()
         if self._nursery:
             self._nursery.close()
 

@@ -71,6 +71,8 @@ class Nursery:
                 stdin=theirs.fileno(),
                 env=self._environ,
                 cwd=ROOT,
+                # Ctrl-C is for the parent, which tells them: not even while this one starts may it end them.
+                process_group=0,
             )
 
     def _end(self) -> None:

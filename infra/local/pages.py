@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -21,6 +22,7 @@ from infra.local.providers.outages import FOREVER, Switch
 from infra.local.providers.webhooks import WebhookReceiver
 
 PLACES = ("/mails", "/texts", "/invoices", "/received", "/queues")
+MOST_SECONDS = 86_400
 STYLE = (
     "body{font:16px system-ui;margin:2rem;max-width:60rem}td,th{padding:.2rem 1rem .2rem 0;text-align:left}"
 )
@@ -59,7 +61,7 @@ def pages(aws: LocalAws, outside: Outside, listing: Callable[[], Mapping[str, An
             Route("/_control/{provider}/outage", views.outage, methods=["POST", "DELETE"]),
             Route("/_control/{provider}/latency", views.latency, methods=["POST"]),
         ],
-        exception_handlers={404: _not_found},
+        exception_handlers={400: _refused, 404: _not_found},
         # Other sites must not reach this through a name of theirs that resolves to loopback.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
     )
@@ -165,9 +167,21 @@ def _validity(valid: bool) -> str:
 
 
 async def _seconds(request: Request, otherwise: float) -> float:
-    """The body is `{"seconds": number}` or nothing."""
+    """The body is `{"seconds": number}` or nothing. Raises `HTTPException` for anything else."""
     body = await request.body()
-    return float(json.loads(body)["seconds"]) if body else otherwise
+    if not body:
+        return otherwise
+    try:
+        seconds = json.loads(body)["seconds"]
+    except (ValueError, LookupError, TypeError):
+        seconds = None
+    if type(seconds) not in (int, float) or not 0 <= seconds <= MOST_SECONDS:
+        raise HTTPException(400, f'the body is {{"seconds": NUMBER}}, from 0 to {MOST_SECONDS}, or empty')
+    return float(seconds)
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    return JSONResponse({"message": error.detail if isinstance(error, HTTPException) else str(error)}, 400)
 
 
 async def _not_found(_request: Request, _error: Exception) -> Response:

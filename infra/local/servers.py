@@ -26,12 +26,15 @@ class Servers:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="servers", daemon=True)
-        self._http: list[tuple[uvicorn.Server, Future[None]]] = []
+        self._http: dict[str, tuple[uvicorn.Server, Future[None]]] = {}
         self._other: list[asyncio.Server] = []
         self._thread.start()
 
-    def http(self, app: ASGIApp, port: int = 0) -> str:
-        """Serve `app`; port 0 takes any free one. Returns the URL. Raises `PortTakenError`."""
+    def http(self, app: ASGIApp, port: int = 0, closing_seconds: int = CLOSING_SECONDS) -> str:
+        """Serve `app`; port 0 takes any free one. Returns the URL. Raises `PortTakenError`.
+
+        When it is closed, what has begun is answered within `closing_seconds` or not at all.
+        """
         listener = _listener(port)
         config = uvicorn.Config(
             app,
@@ -41,12 +44,13 @@ class Servers:
             log_config=None,
             access_log=False,
             proxy_headers=False,
-            timeout_graceful_shutdown=CLOSING_SECONDS,
+            timeout_graceful_shutdown=closing_seconds,
         )
         server = uvicorn.Server(config)
         serving = asyncio.run_coroutine_threadsafe(server.serve(sockets=[listener]), self._loop)
-        self._http.append((server, serving))
-        return f"http://{LOOPBACK}:{listener.getsockname()[1]}"
+        url = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
+        self._http[url] = (server, serving)
+        return url
 
     def protocol(self, factory: Callable[[], asyncio.BaseProtocol], port: int = 0) -> int:
         """Serve another protocol. Returns its port. Raises `PortTakenError`."""
@@ -55,12 +59,17 @@ class Servers:
         self._other.append(asyncio.run_coroutine_threadsafe(opening, self._loop).result())
         return int(listener.getsockname()[1])
 
+    def end(self, *urls: str) -> None:
+        """Answer what has begun at these applications, then serve them no more."""
+        ended = [self._http.pop(url) for url in urls]
+        for server, _ in ended:
+            server.should_exit = True
+        for server, serving in ended:
+            serving.result(timeout=(server.config.timeout_graceful_shutdown or 0) + CLOSING_SECONDS)
+
     def close(self) -> None:
         """Answer what has begun, then stop."""
-        for server, _ in self._http:
-            server.should_exit = True
-        for _, serving in self._http:
-            serving.result(timeout=2 * CLOSING_SECONDS)
+        self.end(*self._http)
         asyncio.run_coroutine_threadsafe(self._close_rest(), self._loop).result(timeout=CLOSING_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=CLOSING_SECONDS)

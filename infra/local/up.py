@@ -7,8 +7,9 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterable
 
-from infra.local.functions import import_trouble
+from infra.local.functions import Function, import_trouble
 from infra.local.local_run import ROOT, LocalRun, RunOptions
 from infra.local.narration import Narrator, log_to_terminal
 from infra.local.reload import Reloader
@@ -34,9 +35,6 @@ def up(options: RunOptions, *, reload: bool) -> int:
     reloader = Reloader(handlers, run.reload, _show, template=options.template) if reload else None
     run.start()
     _show(banner(run))
-    for name, function in run.stack.functions.items():
-        if trouble := import_trouble(function.settings.handler):
-            _show(f"✗ {name}: {function.settings.handler} cannot be imported: {trouble}")
     if reloader:
         reloader.start()
     ended.wait()
@@ -55,7 +53,7 @@ def banner(run: LocalRun) -> str:
     return f"""
 Postroom on this machine: {run.options.template.name} on a model of AWS in memory, {way}.
 Nothing leaves 127.0.0.1, nothing is kept when it ends. Process {os.getpid()}; Ctrl-C ends it.
-
+{"".join(troubles(run.stack.functions.values()))}
 Not proven here: {NOT_PROVEN}.
 In the template, but not run: {", ".join(left_out)}.
 
@@ -74,6 +72,19 @@ Be told instead of asking:
   curl -i {run.urls.api}/webhooks -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: hook-1" \\
     -H "Content-Type: application/json" -d '{{"url": "{run.urls.webhooks}/ada"}}'
 """
+
+
+def troubles(functions: Iterable[Function]) -> list[str]:
+    """What keeps functions from running, a line each, with all that it hits."""
+    names: dict[str, list[str]] = {}
+    for function in functions:
+        names.setdefault(function.settings.handler, []).append(function.name)
+    found = ((handler, import_trouble(handler)) for handler in names)
+    return [
+        f"\n✗ {handler} cannot be imported: {trouble}. Without it: {', '.join(names[handler])}\n"
+        for handler, trouble in found
+        if trouble
+    ]
 
 
 def _first_request(api: str) -> str:

@@ -4,6 +4,7 @@ https://smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html
 """
 
 import json
+from typing import Any
 
 from infra.local.aws.errors import AwsError
 from infra.local.aws.messages import Answer, Request
@@ -34,10 +35,24 @@ def answer(aws: LocalAws, request: Request) -> Answer:
     prefix, _, operation = request.headers["x-amz-target"].partition(".")
     service = _SERVICES.get(prefix, prefix)
     try:
-        result = aws.request(service, operation, json.loads(request.body or b"{}"))
+        result = aws.request(service, operation, parameters(request.body))
     except AwsError as error:
         return _error(service, error)
     return Answer(200, _headers(), json.dumps(result).encode())
+
+
+def parameters(body: bytes) -> dict[str, Any]:
+    """What a request says in its body. Raises `AwsError` when that is no JSON object.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
+    """
+    try:
+        value = json.loads(body or b"{}")
+    except ValueError as error:
+        raise AwsError("SerializationException", f"The body is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise AwsError("SerializationException", "The body is no JSON object")
+    return value
 
 
 def shown_code(service: str, error: AwsError) -> str:

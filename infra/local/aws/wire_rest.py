@@ -16,6 +16,7 @@ from infra.local.aws.descriptions import service_model
 from infra.local.aws.errors import AwsError
 from infra.local.aws.messages import Answer, Request
 from infra.local.aws.model import LocalAws
+from infra.local.aws.wire_json import parameters
 
 SERVICE = "scheduler"
 
@@ -57,7 +58,7 @@ def _read(request: Request) -> tuple[str, dict[str, Any]]:
 
 def _params(model: OperationModel, in_path: Mapping[str, str], request: Request) -> Iterator[tuple[str, Any]]:
     """Each member from where its description says that it is: path, query or body."""
-    query, body = parse_qs(request.parts.query), json.loads(request.body or b"{}")
+    query, body = parse_qs(request.parts.query), parameters(request.body)
     shapes = {} if model.input_shape is None else model.input_shape.members
     for name, shape in shapes.items():
         location = shape.serialization.get("location")

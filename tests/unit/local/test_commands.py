@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from infra.local.__main__ import main
+from infra.local.local_run import LocalRun, RunOptions
 from infra.local.servers import Servers
+from infra.local.up import banner
 from tests.unit.local.commands import API, ROOT, TOKEN, Command
 
 
@@ -125,6 +127,25 @@ def test_template_that_is_none_is_said_in_a_line(
 
     error = capsys.readouterr().err
     assert (code, said in error, error.count("\n")) == (2, True, 1), error
+
+
+def test_handler_that_is_not_there_is_told_first_with_every_function_it_hits(tmp_path: Path) -> None:
+    template = tmp_path / "template.yaml"
+    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    misspelt = re.sub(
+        r"handlers\.(queue_receipts|queue_invoices)\.handler", "handlers.queue_reciepts.handler", text
+    )
+    template.write_text(misspelt, encoding="utf-8")
+    run = LocalRun(RunOptions(template=template))
+    run.start()
+
+    said = banner(run)
+    run.stop()
+
+    line = next(line for line in said.splitlines() if line.startswith("✗"))
+    assert "handlers.queue_reciepts.handler cannot be imported: ModuleNotFoundError: No module" in line
+    assert line.endswith("Without it: ReceiptsFunction, InvoicesFunction")
+    assert said.index(line) < said.index("Not proven here")
 
 
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:

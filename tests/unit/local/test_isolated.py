@@ -228,3 +228,11 @@ def test_close_ends_every_process(make: Callable[..., Function]) -> None:
     function.runner.close()
 
     wait_until(lambda: is_gone(pid))
+
+
+def test_ctrl_c_is_for_the_parent_alone(make: Callable[..., Function]) -> None:
+    """A terminal sends it to every process of its foreground group."""
+    groups = {os.getpgid(pid) for pid in pids(make())}
+
+    assert groups
+    assert os.getpgrp() not in groups

@@ -41,6 +41,45 @@ def test_what_is_not_there_is_said_so(run: LocalRun, method: str, path: str, sta
     assert ask(run.urls.api, method, path)[0] == status
 
 
+@pytest.mark.parametrize("what", ["outage", "latency"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{",
+        "3",
+        "[]",
+        "{}",
+        *(f'{{"seconds": {seconds}}}' for seconds in ('"x"', "1e999", "NaN", "-5", "true", "86401")),
+    ],
+)
+def test_time_that_cannot_be_is_400_with_the_reason_and_changes_nothing(
+    run: LocalRun, what: str, body: str
+) -> None:
+    status, answer = ask(run.urls.api, "POST", f"/_control/sms/{what}", body.encode())
+
+    assert (status, json.loads(answer)) == (
+        400,
+        {"message": 'the body is {"seconds": NUMBER}, from 0 to 86400, or empty'},
+    )
+    assert (run.switches["sms"].is_down, run.switches["sms"].latency) == (False, 0)
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"\xff"])
+def test_aws_endpoint_refuses_a_body_that_is_no_json(run: LocalRun, body: bytes) -> None:
+    status, answer = ask(run.urls.aws, "POST", "/", body, {"x-amz-target": "AmazonSQS.SendMessage"})
+
+    assert (status, json.loads(answer)["__type"]) == (400, "com.amazonaws.sqs#SerializationException")
+
+
+def test_aws_endpoint_refuses_a_schedule_that_is_no_json(run: LocalRun) -> None:
+    scope = "Credential=local/20261130/eu-west-1/scheduler/aws4_request"
+    headers = {"authorization": f"AWS4-HMAC-SHA256 {scope}, SignedHeaders=host, Signature=0"}
+
+    status, answer = ask(run.urls.aws, "POST", "/schedules/one", b"{", headers)
+
+    assert (status, b"no JSON" in answer) == (400, True)
+
+
 def test_pages_answer_to_the_names_of_this_machine_only(run: LocalRun) -> None:
     assert ask(run.urls.api, "GET", "/mails", headers={"host": "evil.example"})[0] == 400
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from infra.local.cart import cart
 from infra.local.client import Client, jobs_of
+from infra.local.functions import Invocation
 from infra.local.local_run import LocalRun, RunOptions
 from infra.local.shop_facts import Facts
 from infra.local.waiting import wait_for
@@ -140,3 +143,24 @@ def test_stop_finishes_or_gives_back_what_is_in_flight_at_once(
     assert took < 8
     assert receipts + facts.unpublished() == 30
     assert run.mailbox.arrivals == len(run.mailbox.mails)
+
+
+@pytest.mark.parametrize("isolated", [False, True], ids=["in-process", "isolated"])
+def test_stop_answers_the_requests_that_have_come(start: Callable[..., LocalRun], isolated: bool) -> None:
+    seen: list[Invocation] = []
+    run = start(isolated=isolated, observers=[seen.append])
+    run.switches["cards"].latency = 0.2
+    callers = [http.client.HTTPConnection(urlsplit(run.urls.api).netloc, timeout=20) for _ in range(10)]
+    headers = {"authorization": f"Bearer {run.stack.token('ada')}", "content-type": "application/json"}
+
+    for number, caller in enumerate(callers):
+        body = json.dumps(cart("ada@example.com"))
+        caller.request("POST", "/checkout", body, {**headers, "idempotency-key": f"order-{number}"})
+    # The last was sent long before the first is answered: all have come by then.
+    wait_for(lambda: len(seen) > 0, SOON_SECONDS, "an answer")
+    run.stop()
+    answers = [caller.getresponse().status for caller in callers]
+    for caller in callers:
+        caller.close()
+
+    assert answers == [202] * len(callers)
