@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterable
 
+from infra.local.ending import Ending
 from infra.local.functions import Function, import_trouble
 from infra.local.local_run import ROOT, LocalRun, RunOptions
 from infra.local.narration import Narrator, log_to_terminal
@@ -27,9 +26,7 @@ def up(options: RunOptions, *, reload: bool) -> int:
     """Run until SIGINT or SIGTERM. Returns the exit code."""
     log_to_terminal(_show)
     run = LocalRun(RunOptions(**{**vars(options), "observers": [Narrator(_show)]}))
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _signal, _frame: ended.set())
+    ending = Ending()
     # Before the start, so that what is changed during it is seen, too.
     handlers = options.template.parent / "handlers"
     reloader = Reloader(handlers, run.reload, _show, template=options.template) if reload else None
@@ -37,7 +34,7 @@ def up(options: RunOptions, *, reload: bool) -> int:
     _show(banner(run))
     if reloader:
         reloader.start()
-    ended.wait()
+    ending.wait()
     _show("stopping: what is in flight is finished or given back")
     if reloader:
         reloader.stop()
