@@ -8,6 +8,7 @@ import os
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import uuid4
@@ -209,6 +210,13 @@ def import_trouble(path: str) -> str | None:
     except Exception as error:  # noqa: BLE001 (code at import may raise anything)
         return f"{type(error).__name__}: {error}"
     return None
+
+
+def settle_subscribers() -> None:
+    """Look for the subscribers now: one whose file comes later has no queue in what runs."""
+    # What cannot be imported is told of where its function is.
+    with suppress(Exception):
+        importlib.import_module("handlers.postroom.discovery").job_types("handlers")
 
 
 def process_environ(settings: FunctionSettings, region: str) -> dict[str, str]:

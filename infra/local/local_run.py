@@ -21,7 +21,7 @@ from infra.local.aws.clock import SystemClock
 from infra.local.aws.http import app as aws_app
 from infra.local.deploy import STACK_NAME
 from infra.local.dispatcher import Dispatcher
-from infra.local.functions import FunctionSettings, Observer, Runner, process_environ
+from infra.local.functions import FunctionSettings, Observer, Runner, process_environ, settle_subscribers
 from infra.local.http_messages import HttpAnswer, HttpRequest
 from infra.local.isolated import Isolated
 from infra.local.nursery import Nursery
@@ -100,6 +100,7 @@ class LocalRun:
 
     def start(self) -> None:
         """Bring it all up. Raises `PortTakenError`, or whatever is wrong with the template."""
+        settle_subscribers()
         port = self._port
         aws_url = self._servers.http(aws_app(self.aws), port(1))
         cards_url = self._servers.http(cards_app(self.gateway), port(2))
@@ -140,6 +141,7 @@ class LocalRun:
         """Take up changed code."""
         if self._nursery:
             self._nursery.renew()
+        settle_subscribers()
         self.stack.refresh()
 
     def handle(self, request: HttpRequest) -> HttpAnswer:

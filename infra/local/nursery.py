@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.local import worker
+from infra.local.functions import settle_subscribers
 
 ROOT = Path(__file__).resolve().parents[2]
 _LIMIT_BYTES = 1 << 16
@@ -85,6 +86,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     importlib.import_module("boto3")
+    settle_subscribers()
     with socket.socket(fileno=os.dup(_SOCKET)) as parent:
         _occupy(_SOCKET)
         while request := _request(parent):

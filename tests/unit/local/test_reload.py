@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handlers.postroom import discovery
 from infra.local.reload import Reloader, forget
 
 
@@ -161,3 +162,17 @@ def test_template_that_was_only_saved_again_is_nothing(code: Code) -> None:
 
     assert not code.reloader.look()
     assert (code.said, code.refreshed) == ([], 0)
+
+
+def test_subscriber_whose_file_comes_later_is_unknown_until_code_is_read_anew(code: Code) -> None:
+    kind = "class handler: job_type = '{}'"
+    code.write(kind.format("first"), "queue_first")
+    before = [str(each) for each in discovery.job_types(code.name)]
+
+    code.write(kind.format("second"), "queue_second")
+    during = [str(each) for each in discovery.job_types(code.name)]
+    importlib.invalidate_caches()
+    discovery.job_types.cache_clear()
+    after = [str(each) for each in discovery.job_types(code.name)]
+
+    assert (before, during, after) == (["first"], ["first"], ["first", "second"])
