@@ -25,7 +25,8 @@ NEW = ("-m", "infra.ops.cli", "new", "subscriber")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     clone = Clone.make(tmp_path_factory.mktemp("clone"))
     clone.run(*NEW, "second-look", "--on", "order.paid")
-    clone.run(*NEW, "archive", "--on", "order.paid", "--kind", "call")
+    said = clone.run(*NEW, "archive", "--on", "order.paid", "--kind", "call")
+    assert said.rstrip().endswith("A `make up` that runs takes it up when it is started again.")
     clone.run("-m", "infra.contracts")
     return clone
 
