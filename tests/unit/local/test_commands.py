@@ -132,9 +132,7 @@ def test_template_that_is_none_is_said_in_a_line(
 def test_handler_that_is_not_there_is_told_first_with_every_function_it_hits(tmp_path: Path) -> None:
     template = tmp_path / "template.yaml"
     text = (ROOT / "template.yaml").read_text(encoding="utf-8")
-    misspelt = re.sub(
-        r"handlers\.(queue_receipts|queue_invoices)\.handler", "handlers.queue_reciepts.handler", text
-    )
+    misspelt = re.sub(r"handlers\.\w+\.handler", "handlers.mispelt.handler", text, count=2)
     template.write_text(misspelt, encoding="utf-8")
     run = LocalRun(RunOptions(template=template))
     run.start()
@@ -143,8 +141,10 @@ def test_handler_that_is_not_there_is_told_first_with_every_function_it_hits(tmp
     run.stop()
 
     line = next(line for line in said.splitlines() if line.startswith("✗"))
-    assert "handlers.queue_reciepts.handler cannot be imported: ModuleNotFoundError: No module" in line
-    assert line.endswith("Without it: ReceiptsFunction, InvoicesFunction")
+    hit = [name for name, each in run.stack.functions.items() if "mispelt" in each.settings.handler]
+    assert "handlers.mispelt.handler cannot be imported: ModuleNotFoundError: No module" in line
+    assert line.endswith(f"Without it: {', '.join(hit)}")
+    assert len(hit) == 2
     assert said.index(line) < said.index("Not proven here")
 
 
