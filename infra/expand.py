@@ -28,6 +28,7 @@ class TemplateError(ValueError):
 _SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+# Which of the two it is is known when this runs, and to no type.
 class _Loader(_SafeLoader):  # type: ignore[misc,valid-type]
     """YAML with CloudFormation's short-form intrinsics (`!Ref`, `!Sub`, ...)."""
 

@@ -82,9 +82,9 @@ class Reloader:
         return None
 
     def _trouble(self) -> str | None:
-        there = [path for path in sorted(self._pending) if path in self._times]
         if not self._pending:
             return None
+        there = [path for path in sorted(self._pending) if path in self._times]
         # What imports the changed module may miss something in it, and every entry is such a one.
         return _not_compiling(there) or import_failure(
             self._folder.parent, [*there, *sorted(self._folder.glob("*.py"))]

@@ -187,6 +187,7 @@ def _unrecorded_session() -> boto3.Session:
 @cache
 def client(service: str) -> Any:
     """One whose calls are not recorded."""
+    # boto3's types know a client by its name, written out.
     return _unrecorded_session().client(service)  # type: ignore[call-overload]
 
 

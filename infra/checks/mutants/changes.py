@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,12 @@ def _inner(value: Any, path: Any) -> Any:
 
 
 def weakened(template: Template, change: Change) -> Template:
+    return dataclasses.replace(template, resources=changed(template.resources, change))
+
+
+def changed(resources: Mapping[str, Any], change: Change) -> Resources:
+    """The resources after the change; those that are given stay as they are."""
     # A copy by way of JSON takes a fifth of the time of a deep one.
-    resources = json.loads(json.dumps(dict(template.resources)))
-    change(resources)
-    return dataclasses.replace(template, resources=resources)
+    copy: Resources = json.loads(json.dumps(dict(resources)))
+    change(copy)
+    return copy

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from infra.checks.grants import Grant, differences
-from infra.checks.mutants.changes import Mutant, weakened
+from infra.checks.mutants.changes import Mutant, changed, weakened
 from infra.checks.rules import is_broken
 from infra.checks.scanners import TOOLS, Report
 from infra.checks.template import Template, reached
@@ -61,8 +60,7 @@ def _write(path: Path, document: Document) -> Path:
 
 def _touched(document: Document, mutant: Mutant) -> Document:
     before = document["Resources"]
-    after = copy.deepcopy(before)
-    mutant.change(after)
+    after = changed(before, mutant.change)
     kept = reached(after, {name for name, resource in after.items() if resource != before.get(name)})
     resources = {name: resource for name, resource in after.items() if name in kept}
     return {**document, "Resources": resources, "Outputs": {}}

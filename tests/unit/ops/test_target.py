@@ -134,4 +134,4 @@ def test_a_subscriber_that_cannot_be_imported_is_named_with_line_and_reason(
     target = Target("shop", _Session(), [], package=package)
 
     with pytest.raises(Refused, match=reason):
-        target.job_types  # noqa: B018
+        target.job_types  # noqa: B018 - looking is what fails
