@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
-from infra.local.aws.region import MILLISECONDS, Region
+from infra.local.aws.clock import MILLISECONDS
+from infra.local.aws.region import Region
 from infra.local.aws.sqs.queue import MAX_VISIBILITY_SECONDS, Queue
 
 Holding = Callable[[Sequence[str]], AbstractContextManager[None]]

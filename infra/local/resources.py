@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from infra.expand import TemplateError
+from infra.local.aws.clock import MILLISECONDS, milliseconds
 from infra.local.aws.scheduler.expressions import ExpressionError, Rate, parse
 
 if TYPE_CHECKING:
@@ -156,11 +157,13 @@ def _schedule(account: Account, logical_id: str, properties: Properties) -> Made
 
 def _start(account: Account, expression: str) -> float | None:
     """A rate would call at once: a stack that has just come up has nothing yet to be looked after."""
+    now_ms = milliseconds(account.now())
     try:
-        first = parse(expression, "UTC", account.now())
+        times = parse(expression, "UTC", now_ms)
     except ExpressionError:
         return None
-    return first.next_after(account.now()) if isinstance(first, Rate) else None
+    due_ms = times.next_after(now_ms) if isinstance(times, Rate) else None
+    return None if due_ms is None else due_ms / MILLISECONDS
 
 
 def _secret(account: Account, logical_id: str, _properties: Properties) -> Made:

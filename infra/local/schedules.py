@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from infra.expand import TemplateError
+from infra.local.aws.clock import MILLISECONDS, milliseconds
 from infra.local.aws.scheduler import FunctionCall, Scheduler
 from infra.local.aws.scheduler.expressions import Expression, ExpressionError, parse
 from infra.local.functions import Function
@@ -86,9 +87,12 @@ def _invocation(function: Function, call: FunctionCall) -> Callable[[], int]:
 
 
 def rule_expression(text: str, start: float) -> Expression:
-    """Read the expression of a rule, which knows UTC only. Raises `UnknownScheduleError`."""
+    """Read the expression of a rule, which knows UTC only; a rate counts from `start`, in epoch seconds.
+
+    Raises `UnknownScheduleError`.
+    """
     try:
-        return parse(text, "UTC", start)
+        return parse(text, "UTC", milliseconds(start))
     except ExpressionError as error:
         raise UnknownScheduleError(f"{text} does not run on this machine: {error}") from error
 
@@ -124,8 +128,8 @@ class Rule:
         return lambda: self._call(now)
 
     def _next(self) -> float:
-        due = self._times.next_after(self.clock())
-        return math.inf if due is None else due
+        due_ms = self._times.next_after(milliseconds(self.clock()))
+        return math.inf if due_ms is None else due_ms / MILLISECONDS
 
     def _call(self, now: float) -> int:
         self.function.invoke(self.payload or self._event(now))

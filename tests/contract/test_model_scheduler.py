@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from infra.local.aws import LocalAws, SystemClock
-from infra.local.aws.scheduler.expressions import parse
-from infra.local.aws.scheduler.schedule import Schedule
 from tests.contract.backends import START, Model
 from tests.contract.builders import create_queue, queue_arn, refused
 
@@ -27,20 +25,6 @@ MINUTE, HOUR = 60, 3_600
 
 def at(instant: float) -> str:
     return f"at({datetime.datetime.fromtimestamp(instant, datetime.UTC):%Y-%m-%dT%H:%M:%S})"
-
-
-@settings(deadline=None)
-@given(st.floats(1_796_000_000, 1_796_000_100), st.sampled_from(["rate(1 minute)", "cron(* * * * ? *)"]))
-def test_what_has_run_at_a_millisecond_runs_at_a_later_one(start: float, expression: str) -> None:
-    """However its start lies between two: it would else run at that one for ever."""
-    schedule = Schedule("arn", "group", "one", {}, parse(expression, "UTC", start), start, start)
-
-    first = schedule.next_ms(start)
-    assert first is not None
-    second = schedule.next_ms(first / 1000)
-
-    assert second is not None
-    assert 59_998 <= second - first <= 60_002
 
 
 @dataclass
@@ -97,6 +81,25 @@ class Bench:
 @pytest.fixture
 def bench(model: Model) -> Bench:
     return Bench(model)
+
+
+@pytest.mark.parametrize(("expression", "due"), [("rate(1 minute)", 19.5), ("cron(* * * * ? *)", 20)])
+@settings(deadline=None, max_examples=25)
+@given(fraction=st.integers(0, 50_000).map(lambda hundredths: hundredths / 100_000))
+@example(fraction=0.2845)
+@example(fraction=0.4996)
+def test_no_run_is_lost_or_doubled_wherever_its_creation_lies_between_two_milliseconds(
+    expression: str, due: float, fraction: float
+) -> None:
+    """From half-way between two, the first run was lost, or one ran for ever."""
+    bench = Bench(Model())
+    bench.model.advance(19.5 + fraction)
+    bench.create(expression)
+
+    first, second = bench.sent_at(MINUTE + 1)
+
+    assert first == pytest.approx(max(due, 19.5 + fraction), abs=0.000_501)
+    assert second - first == pytest.approx(MINUTE)
 
 
 def test_a_one_time_schedule_runs_at_its_second_and_once(bench: Bench) -> None:

@@ -9,22 +9,23 @@ from datetime import UTC, datetime
 
 import pytest
 
+from infra.local.aws.clock import MILLISECONDS, milliseconds
 from infra.local.aws.scheduler.expressions import ExpressionError, parse
 
 BERLIN = "Europe/Berlin"  # 2026: clocks go from 02:00 to 03:00 on 29 March, from 03:00 to 02:00 on 25 October
 NIGHTLY = "cron(0 2 * * ? *)"
 
 
-def epoch(text: str) -> float:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+def epoch_ms(text: str) -> int:
+    return milliseconds(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
 
 
 def runs(expression: str, zone: str, since: str) -> Iterator[str]:
     """In UTC."""
-    parsed = parse(expression, zone, epoch(since))
-    due = parsed.next_after(epoch(since))
+    parsed = parse(expression, zone, epoch_ms(since))
+    due = parsed.next_after(epoch_ms(since))
     while due is not None:
-        yield f"{datetime.fromtimestamp(due, UTC):%Y-%m-%d %H:%M}"
+        yield f"{datetime.fromtimestamp(due / MILLISECONDS, UTC):%Y-%m-%d %H:%M}"
         due = parsed.next_after(due)
 
 

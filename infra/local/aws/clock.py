@@ -4,6 +4,13 @@ import threading
 import time
 from typing import Protocol
 
+MILLISECONDS = 1000
+
+
+def milliseconds(seconds: float) -> int:
+    """Seconds in whole milliseconds, the nearest: instants are then equal, or one is after the other."""
+    return round(seconds * MILLISECONDS)
+
 
 class Clock(Protocol):
     """Time, and the right to wait for it."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from botocore import xform_name
 
 from infra.local.aws import required
-from infra.local.aws.clock import Clock
+from infra.local.aws.clock import MILLISECONDS, Clock
 from infra.local.aws.dynamodb import DynamoDb, DynamoDbStreams
 from infra.local.aws.errors import AwsError
 from infra.local.aws.meter import Call, Meter, Usage
 from infra.local.aws.operations import OPERATIONS
-from infra.local.aws.region import MILLISECONDS, Region
+from infra.local.aws.region import Region
 from infra.local.aws.s3 import S3
 from infra.local.aws.scheduler import Scheduler
 from infra.local.aws.sns import Sns

@@ -4,11 +4,10 @@ import random
 import threading
 from typing import Protocol
 
-from infra.local.aws.clock import Clock
+from infra.local.aws.clock import Clock, milliseconds
 from infra.local.aws.meter import Usage
 from infra.local.aws.switches import Switches
 
-MILLISECONDS = 1000
 _UUID_FREE = ~(0xF000 << 64 | 0xC000 << 48)
 _UUID_VERSION_4 = 0x4000 << 64 | 0x8000 << 48
 
@@ -49,7 +48,7 @@ class Region:
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch; whole, so that leases end at exact instants."""
-        return round(self.clock.now() * MILLISECONDS)
+        return milliseconds(self.clock.now())
 
     def new_id(self) -> str:
         """A random UUID of version 4 (https://www.rfc-editor.org/rfc/rfc9562#section-5.4)."""

@@ -12,6 +12,7 @@ from handlers.postroom.storage import Item, Key
 from handlers.shop.orders import ORDER_PAID, OrderPaid, aggregate_of
 from handlers.shop.rollup import LEAST_REMAINING_MS, RollUp, day_key
 from handlers.shop.sales import list_of, sale_of
+from infra.local.aws.clock import MILLISECONDS, milliseconds
 from infra.local.aws.scheduler.expressions import parse
 from tests.fakes import FakeStore, meanwhile
 
@@ -51,11 +52,12 @@ def store_of(roll_up: RollUp) -> FakeStore:
 
 def ticks(zone: ZoneInfo, since: datetime, until: datetime) -> Iterator[float]:
     """When EventBridge Scheduler runs the template's expression, which skips what the clocks skip."""
-    expression = parse(AT_TWO, zone.key, since.timestamp())
-    tick = expression.next_after(since.timestamp())
-    while tick is not None and tick < until.timestamp():
-        yield tick
-        tick = expression.next_after(tick)
+    since_ms, until_ms = milliseconds(since.timestamp()), milliseconds(until.timestamp())
+    expression = parse(AT_TWO, zone.key, since_ms)
+    tick_ms = expression.next_after(since_ms)
+    while tick_ms is not None and tick_ms < until_ms:
+        yield tick_ms / MILLISECONDS
+        tick_ms = expression.next_after(tick_ms)
 
 
 def run(roll_up: RollUp, at: float) -> Any:

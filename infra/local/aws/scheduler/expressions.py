@@ -1,7 +1,8 @@
 """When a schedule runs: `at(...)`, `rate(...)` and `cron(...)`, evaluated in a time zone.
 
 https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html. AWS is precise to the minute; here
-a schedule runs at its very second. All instants are in seconds since the epoch.
+a schedule runs at its very second. All instants are in whole milliseconds since the epoch: fractions of them
+would make what is due and what has run hard to tell apart.
 """
 
 import datetime
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from infra.local.aws.clock import MILLISECONDS, milliseconds
 from infra.local.aws.scheduler.cron import Cron
 
 _EXPRESSION = re.compile(r"(at|rate|cron)\((.*)\)")
@@ -31,33 +33,33 @@ class Expression(Protocol):
     @property
     def is_recurring(self) -> bool: ...
 
-    def next_after(self, now: float) -> float | None:
-        """The first instant after `now`; None when there is none."""
+    def next_after(self, instant_ms: int) -> int | None:
+        """The first one after an instant; None when there is none."""
 
 
 @dataclass(frozen=True)
 class At:
     """Once."""
 
-    instant: float
+    due_ms: int
     is_recurring: bool = False
 
-    def next_after(self, now: float) -> float | None:
-        return self.instant if self.instant > now else None
+    def next_after(self, instant_ms: int) -> int | None:
+        return self.due_ms if self.due_ms > instant_ms else None
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Every so many seconds, counted from the start; a day is 24 hours, whatever clocks do."""
+    """Every so many milliseconds, counted from the start; a day is 24 hours, whatever clocks do."""
 
-    seconds: int
-    start: float
+    every_ms: int
+    start_ms: int
     is_recurring: bool = True
 
-    def next_after(self, now: float) -> float | None:
-        if now < self.start:
-            return self.start
-        return self.start + self.seconds * ((now - self.start) // self.seconds + 1)
+    def next_after(self, instant_ms: int) -> int | None:
+        if instant_ms < self.start_ms:
+            return self.start_ms
+        return self.start_ms + self.every_ms * ((instant_ms - self.start_ms) // self.every_ms + 1)
 
 
 @dataclass(frozen=True)
@@ -68,20 +70,19 @@ class LocalCron:
     zone: zoneinfo.ZoneInfo
     is_recurring: bool = True
 
-    def next_after(self, now: float) -> float | None:
-        local = datetime.datetime.fromtimestamp(now, self.zone).replace(tzinfo=None)
-        instants = self._instants(local - _LOOK_BACK)
-        return next((instant for instant in instants if instant > now), None)
+    def next_after(self, instant_ms: int) -> int | None:
+        local = datetime.datetime.fromtimestamp(instant_ms / MILLISECONDS, self.zone).replace(tzinfo=None)
+        return next((due for due in self._due_since(local - _LOOK_BACK) if due > instant_ms), None)
 
-    def _instants(self, since: datetime.datetime) -> Iterator[float]:
+    def _due_since(self, since: datetime.datetime) -> Iterator[int]:
         for local in self.cron.times(since):
-            instant = _instant(local, self.zone)
-            if instant is not None:
-                yield instant
+            due_ms = _instant_ms(local, self.zone)
+            if due_ms is not None:
+                yield due_ms
 
 
-def parse(text: str, zone_name: str, start: float) -> Expression:
-    """Read an expression; a rate counts from `start`. Raises `ExpressionError`."""
+def parse(text: str, zone_name: str, start_ms: int) -> Expression:
+    """Read an expression; a rate counts from its start. Raises `ExpressionError`."""
     found = _EXPRESSION.fullmatch(text)
     if found is None:
         raise ExpressionError(f"Invalid Schedule Expression {text}.")
@@ -89,7 +90,7 @@ def parse(text: str, zone_name: str, start: float) -> Expression:
     kind, inside = found.groups()
     if kind == "cron":
         return LocalCron(_cron(text, inside), zone)
-    return _rate(text, inside, start) if kind == "rate" else _at(text, inside, zone)
+    return _rate(text, inside, start_ms) if kind == "rate" else _at(text, inside, zone)
 
 
 def _cron(text: str, inside: str) -> Cron:
@@ -99,11 +100,11 @@ def _cron(text: str, inside: str) -> Cron:
         raise ExpressionError(f"Invalid Schedule Expression {text}: {error}.") from error
 
 
-def _rate(text: str, inside: str, start: float) -> Rate:
+def _rate(text: str, inside: str, start_ms: int) -> Rate:
     found = _RATE.fullmatch(inside)
     if found is None:
         raise ExpressionError(f"Invalid Schedule Expression {text}.")
-    return Rate(int(found[1]) * _SECONDS[found[2]], start)
+    return Rate(int(found[1]) * _SECONDS[found[2]] * MILLISECONDS, start_ms)
 
 
 def _at(text: str, inside: str, zone: zoneinfo.ZoneInfo) -> At:
@@ -113,11 +114,11 @@ def _at(text: str, inside: str, zone: zoneinfo.ZoneInfo) -> At:
         local = datetime.datetime.fromisoformat(inside)
     except ValueError as error:
         raise ExpressionError(f"Invalid Schedule Expression {text}: {error}.") from error
-    instant = _instant(local, zone)
-    if instant is None:
+    due_ms = _instant_ms(local, zone)
+    if due_ms is None:
         # What AWS makes of it is documented for cron only; better refused than guessed at.
         raise ExpressionError(f"{text} does not exist in {zone.key}.")
-    return At(instant)
+    return At(due_ms)
 
 
 def _zone(name: str) -> zoneinfo.ZoneInfo:
@@ -127,8 +128,8 @@ def _zone(name: str) -> zoneinfo.ZoneInfo:
         raise ExpressionError(f"Invalid Schedule Expression Timezone {name}.") from error
 
 
-def _instant(local: datetime.datetime, zone: zoneinfo.ZoneInfo) -> float | None:
+def _instant_ms(local: datetime.datetime, zone: zoneinfo.ZoneInfo) -> int | None:
     """The first instant at which clocks in the zone show this time; None when they never do."""
     instant = local.replace(tzinfo=zone).timestamp()
     shown = datetime.datetime.fromtimestamp(instant, zone).replace(tzinfo=None, fold=0)
-    return instant if shown == local else None
+    return milliseconds(instant) if shown == local else None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from infra.local.aws.region import MILLISECONDS
+from infra.local.aws.clock import MILLISECONDS
 from infra.local.aws.scheduler.expressions import Expression
 
 _MAX_AGE_SECONDS = 86_400
@@ -14,7 +14,7 @@ _LONGEST_BACKOFF_SECONDS = 600
 
 @dataclass(slots=True, eq=False)
 class Schedule:
-    """One schedule. `first`, `last` and `created` are in seconds since the epoch.
+    """One schedule, which runs from its first instant to its last. Times are epoch milliseconds.
 
     `turn` and `due_ms` are its place among those to come.
     """
@@ -24,9 +24,9 @@ class Schedule:
     name: str
     request: Mapping[str, Any]
     expression: Expression
-    created: float
-    first: float
-    last: float | None = None
+    created_ms: int
+    first_ms: int
+    last_ms: int | None = None
     turn: int = 0
     due_ms: int = 0
     tenant: str | None = None
@@ -40,15 +40,10 @@ class Schedule:
         """https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-delete.html"""
         return self.request.get("ActionAfterCompletion") == "DELETE"
 
-    def next_ms(self, after: float) -> int | None:
-        """When it runs next, epoch milliseconds; None when it is done. A recurring one never twice in one."""
-        instant = self.expression.next_after(after)
-        if instant is not None and self.expression.is_recurring and _ms(instant) <= _ms(after):
-            # between two milliseconds, and the one below it, at which it ran, is now
-            instant = self.expression.next_after(instant + 1 / MILLISECONDS)
-        if instant is None or (self.last is not None and instant > self.last):
-            return None
-        return _ms(instant)
+    def next_after(self, instant_ms: int) -> int | None:
+        """When it runs next after an instant, never before its first; None when it is done."""
+        due_ms = self.expression.next_after(max(instant_ms, self.first_ms - 1))
+        return None if due_ms is None or (self.last_ms is not None and due_ms > self.last_ms) else due_ms
 
 
 @dataclass(slots=True, eq=False)
@@ -90,7 +85,3 @@ class Run:
     def _backoff_ms(self) -> int:
         seconds: int = min(_LONGEST_BACKOFF_SECONDS, 2 ** min(self.attempts, 10))
         return seconds * MILLISECONDS
-
-
-def _ms(instant: float) -> int:
-    return round(instant * MILLISECONDS)

@@ -9,9 +9,10 @@ schedule that nobody looked at for a while runs once for all the times it missed
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from infra.local.aws.clock import MILLISECONDS, milliseconds
 from infra.local.aws.errors import AwsError
 from infra.local.aws.line import Line
-from infra.local.aws.region import MILLISECONDS, Region
+from infra.local.aws.region import Region
 from infra.local.aws.scheduler import checks, shown
 from infra.local.aws.scheduler.expressions import ExpressionError, parse
 from infra.local.aws.scheduler.schedule import Run, Schedule
@@ -24,7 +25,6 @@ Name = tuple[str, str]
 """A schedule's group and name."""
 
 DEFAULT_GROUP = "default"
-_TICK = 1 / MILLISECONDS
 _CONFLICT = 409
 _NOT_FOUND = 404
 
@@ -99,7 +99,7 @@ class Scheduler:
         if (group, name) in self.schedules:
             raise AwsError("ConflictException", f"Schedule {name} already exists.", _CONFLICT)
         schedule = self._schedule(group, name, params)
-        if not self._place(schedule, schedule.first - _TICK) and not schedule.expression.is_recurring:
+        if not self._place(schedule, schedule.created_ms - 1) and not schedule.expression.is_recurring:
             raise checks.invalid(f"{params['ScheduleExpression']} is in the past.")
         self.schedules[group, name] = schedule
         self._region.changed.notify_all()
@@ -118,16 +118,17 @@ class Scheduler:
 
     def _schedule(self, group: str, name: str, params: Params) -> Schedule:
         """Only recurring schedules heed a start and an end; a rate without a start begins at once."""
-        now = self._region.clock.now()
-        start = max(now, params.get("StartDate", now))
+        now_ms = self._region.now_ms()
+        start_ms = max(now_ms, milliseconds(params.get("StartDate", 0)))
+        end_ms = milliseconds(params["EndDate"]) if "EndDate" in params else None
         try:
             zone = params.get("ScheduleExpressionTimezone") or "UTC"
-            expression = parse(params["ScheduleExpression"], zone, start)
+            expression = parse(params["ScheduleExpression"], zone, start_ms)
         except ExpressionError as error:
             raise checks.invalid(str(error)) from error
         arn = self._region.arn("scheduler", f"schedule/{group}/{name}")
-        first, last = (start, params.get("EndDate")) if expression.is_recurring else (now, None)
-        return Schedule(arn, group, name, dict(params), expression, now, first, last)
+        first_ms, last_ms = (start_ms, end_ms) if expression.is_recurring else (now_ms, None)
+        return Schedule(arn, group, name, dict(params), expression, now_ms, first_ms, last_ms)
 
     def _once_a_token(self, operation: str, params: Params, act: Callable[[Params], Answer]) -> Answer:
         """The same request under the same token is done once and answered alike."""
@@ -184,16 +185,16 @@ class Scheduler:
     def _line_of(self, schedule: Schedule) -> Line[Schedule]:
         return self._recurring if schedule.expression.is_recurring else self._once
 
-    def _place(self, schedule: Schedule, after: float) -> bool:
-        """Whether the schedule runs again after an instant (epoch seconds)."""
-        due = schedule.next_ms(after)
-        if due is not None and schedule.is_enabled:
-            self._line_of(schedule).place(schedule, due)
-        return due is not None
+    def _place(self, schedule: Schedule, instant_ms: int) -> bool:
+        """Whether the schedule runs again after an instant."""
+        due_ms = schedule.next_after(instant_ms)
+        if due_ms is not None and schedule.is_enabled:
+            self._line_of(schedule).place(schedule, due_ms)
+        return due_ms is not None
 
     def _run(self, schedule: Schedule, now_ms: int) -> None:
         scheduled_ms = schedule.due_ms
-        goes_on = self._place(schedule, now_ms / MILLISECONDS)
+        goes_on = self._place(schedule, now_ms)
         self._runs.place(Run(schedule, scheduled_ms, not goes_on), now_ms)
 
     def _attempt(self, run: Run, now_ms: int) -> None:

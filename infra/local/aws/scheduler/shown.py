@@ -8,6 +8,7 @@ import binascii
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from infra.local.aws.clock import MILLISECONDS
 from infra.local.aws.scheduler import checks
 from infra.local.aws.scheduler.schedule import Schedule
 
@@ -57,8 +58,8 @@ def _identity(one: Schedule) -> dict[str, Any]:
         "Arn": one.arn,
         "GroupName": one.group,
         "Name": one.name,
-        "CreationDate": one.created,
-        "LastModificationDate": one.created,
+        "CreationDate": one.created_ms / MILLISECONDS,
+        "LastModificationDate": one.created_ms / MILLISECONDS,
     }
 
 

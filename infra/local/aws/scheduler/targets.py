@@ -11,8 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from infra.local.aws.clock import MILLISECONDS
 from infra.local.aws.errors import AwsError
-from infra.local.aws.region import MILLISECONDS, Region
+from infra.local.aws.region import Region
 from infra.local.aws.scheduler.schedule import Run
 from infra.local.aws.sqs import Sqs
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from infra.local.aws.clock import MILLISECONDS
 from infra.local.aws.errors import AwsError
-from infra.local.aws.region import MILLISECONDS, Region
+from infra.local.aws.region import Region
 from infra.local.aws.sqs.message import Message
 from infra.local.aws.sqs.queue import Queue
 

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from infra.local.aws.clock import MILLISECONDS
 from infra.local.aws.errors import AwsError
 from infra.local.aws.line import Line
-from infra.local.aws.region import MILLISECONDS, Region
+from infra.local.aws.region import Region
 from infra.local.aws.sqs import handles
 from infra.local.aws.sqs.message import Message, Received
 from infra.local.aws.sqs.settings import Settings

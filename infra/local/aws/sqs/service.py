@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from infra.local.aws import batch
+from infra.local.aws.clock import MILLISECONDS
 from infra.local.aws.errors import AwsError
-from infra.local.aws.region import MILLISECONDS, Region
+from infra.local.aws.region import Region
 from infra.local.aws.sqs import checks
 from infra.local.aws.sqs import message as messages
 from infra.local.aws.sqs.fifo_queue import FifoQueue
