@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..postroom.aws.deployment import Deployment
+from ..postroom.aws.sdk_errors import no_answer
 from ..postroom.errors import Transient
 
 logger = logging.getLogger("postroom.timer")
@@ -85,12 +86,12 @@ class AwsTimer:
         }
 
     def _ask(self, service: str, operation: str, **request: Any) -> None:
-        from botocore.exceptions import ClientError, HTTPClientError
+        from botocore.exceptions import ClientError
 
         client = self.deployment.client(service)
         try:
             getattr(client, operation)(**request)
-        except HTTPClientError as error:
+        except no_answer() as error:
             raise Transient(f"the timer cannot be set: {type(error).__name__}") from error
         except ClientError as error:
             code = _code_of(error)
@@ -101,5 +102,6 @@ class AwsTimer:
 
 def _code_of(error: Exception) -> str:
     """AWS's own word for what went wrong; empty when it said nothing."""
-    answer: Mapping[str, Any] = getattr(error, "response", {})
+    # what found no answer may have the attribute, and nothing in it
+    answer: Mapping[str, Any] = getattr(error, "response", None) or {}
     return str(answer.get("Error", {}).get("Code", ""))

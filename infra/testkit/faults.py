@@ -28,6 +28,9 @@ class Line(Protocol):
     def refuse(self, *, throttled: bool) -> Any:
         """Answer with an error of the other side's; nothing has happened."""
 
+    def miss(self) -> Any:
+        """Let the call find nobody: no connection is made, and nothing has happened."""
+
     def lose(self) -> Any:
         """Let no answer arrive, until the caller's patience ends."""
 
@@ -56,6 +59,10 @@ def _refused(line: Line) -> Any:
 
 def _throttled(line: Line) -> Any:
     return line.refuse(throttled=True)
+
+
+def _unreachable(line: Line) -> Any:
+    return line.miss()
 
 
 def _performed_then_refused(line: Line) -> Any:
@@ -102,6 +109,7 @@ def _overtaken_after(line: Line) -> Any:
 
 ERROR_BEFORE = Fault("error before", _refused)
 THROTTLE_BURST = Fault("throttle burst", _throttled, burst=3)
+UNREACHABLE = Fault("unreachable", _unreachable)
 EFFECT_THEN_ERROR = Fault("effect, error", _performed_then_refused)
 EFFECT_THEN_TIMEOUT = Fault("effect, timeout", _performed_then_lost)
 SDK_RESEND = Fault("SDK resend", _sent_again)
@@ -112,7 +120,11 @@ OVERTAKEN_BEFORE = Fault("overtaken before", _overtaken_before)
 OVERTAKEN_AFTER = Fault("overtaken after", _overtaken_after)
 
 CRASHES = (CRASH_BEFORE, CRASH_AFTER)
-ALONE = (ERROR_BEFORE, THROTTLE_BURST, EFFECT_THEN_ERROR, EFFECT_THEN_TIMEOUT, SDK_RESEND, *CRASHES)
+ALONE = (
+    *(ERROR_BEFORE, THROTTLE_BURST, UNREACHABLE),
+    *(EFFECT_THEN_ERROR, EFFECT_THEN_TIMEOUT, SDK_RESEND),
+    *CRASHES,
+)
 """What can go wrong with a call though nobody else is about."""
 EVERYWHERE = (*ALONE, OVERTAKEN_BEFORE, OVERTAKEN_AFTER)
 """What can go wrong with any call."""

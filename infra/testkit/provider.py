@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from handlers.postroom.errors import ProviderError, Transient
+from handlers.postroom.errors import NotActed, ProviderError, Transient
 from infra.local.aws.clock import ManualClock
 from infra.testkit.gate import Gate, Passing
 
@@ -70,6 +70,9 @@ class ProviderLine:
         if throttled:
             raise ProviderError(429, "too many requests", retry_after_seconds=RETRY_AFTER_SECONDS)
         raise ProviderError(503, "out of order")
+
+    def miss(self) -> Any:
+        raise NotActed("the provider cannot be reached")
 
     def lose(self) -> Any:
         self.provider.clock.advance(PATIENCE_SECONDS)

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from botocore import UNSIGNED
 from botocore.config import Config
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 from botocore.retries import standard
 
-from handlers.postroom.aws.deployment import CALL_ATTEMPTS, READ_TIMEOUT_SECONDS
+from handlers.postroom.aws.deployment import CALL_ATTEMPTS, CONNECT_TIMEOUT_SECONDS, READ_TIMEOUT_SECONDS
 from infra.local.aws import LocalAws
 from infra.local.aws.clock import ManualClock
 from infra.local.aws.direct import DirectClient
@@ -46,6 +46,10 @@ class AwsLine:
     def refuse(self, *, throttled: bool) -> Any:
         code, status = THROTTLED[self.service] if throttled else ("InternalServerError", 500)
         raise AwsError(code, "a fault of the test kit", status)
+
+    def miss(self) -> Any:
+        self.wire.clock.advance(CONNECT_TIMEOUT_SECONDS)
+        raise ConnectTimeoutError(endpoint_url=self.service)
 
     def lose(self) -> Any:
         self.wire.clock.advance(READ_TIMEOUT_SECONDS)

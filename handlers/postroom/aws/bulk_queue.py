@@ -8,6 +8,7 @@ from ..bulk import Message
 from ..errors import Transient
 from ..relay import Rejection
 from .deployment import Deployment
+from .sdk_errors import no_success
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +20,12 @@ class SqsBulkQueue:
 
     def send(self, messages: Sequence[Message]) -> Sequence[Rejection]:
         """One `SendMessageBatch`. Entry ids are indexes; a 200 can hold failures of single entries."""
-        from botocore.exceptions import ClientError, HTTPClientError
-
         try:
             answer = self.deployment.client("sqs").send_message_batch(
                 QueueUrl=self.url,
                 Entries=[self._entry(str(index), message) for index, message in enumerate(messages)],
             )
-        except (ClientError, HTTPClientError) as error:
+        except no_success() as error:
             raise Transient(f"the queue did not take a batch: {error}") from error
         return [_rejection(failure) for failure in answer.get("Failed", ())]
 

@@ -10,6 +10,7 @@ from ..records import Record
 from ..watch import HOLD_SECONDS
 from .deployment import Deployment
 from .queue import SqsQueue, Visibility
+from .sdk_errors import no_success
 
 WAIT_SECONDS = 1
 """Long polling asks every server of the queue, short polling some of them. Below the client's read timeout.
@@ -63,9 +64,7 @@ class SqsDeadLetters:
         return str(self._call("get_queue_url", QueueName=self._name)["QueueUrl"])
 
     def _call(self, operation: str, **request: Any) -> Any:
-        from botocore.exceptions import ClientError, HTTPClientError
-
         try:
             return getattr(self._deployment.client("sqs"), operation)(**request)
-        except (ClientError, HTTPClientError) as error:
+        except no_success() as error:
             raise Transient(f"the dead-letter queue {self._name} cannot be read: {error}") from error

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ..errors import Transient
 from ..outbox import message_group
 from .deployment import Deployment
+from .sdk_errors import no_success
 from .tables import chunks
 
 logger = logging.getLogger("postroom.queue")
@@ -61,8 +62,6 @@ class SqsQueue:
 
         docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
         """
-        from botocore.exceptions import ClientError, HTTPClientError
-
         try:
             self._deployment.client("sqs").send_message(
                 QueueUrl=self._given_url or self._deployment.setting("QUEUE_URL"),
@@ -71,7 +70,7 @@ class SqsQueue:
                 MessageDeduplicationId=self._deployment.new_id(),
                 MessageAttributes=_attributes(publication),
             )
-        except (ClientError, HTTPClientError) as error:
+        except no_success() as error:
             raise Transient(f"the queue did not take a message back: {error}") from error
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ..errors import Transient
 from ..queue_names import work_queue
 from .deployment import Deployment
+from .sdk_errors import no_success
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,6 @@ class SqsSubscriberQueue:
     ordered: bool = False
 
     def send(self, body: str, attributes: Mapping[str, str], group: str = "") -> str:
-        from botocore.exceptions import ClientError, HTTPClientError
-
         client = self.deployment.client("sqs")
         name = work_queue(self.deployment.setting("QUEUE_PREFIX"), self.subscriber, ordered=self.ordered)
         fifo = {"MessageGroupId": group, "MessageDeduplicationId": self.deployment.new_id()}
@@ -31,6 +30,6 @@ class SqsSubscriberQueue:
                 },
                 **(fifo if self.ordered else {}),
             )
-        except (ClientError, HTTPClientError) as error:
+        except no_success() as error:
             raise Transient(f"the queue {name} did not take a message: {error}") from error
         return str(answer["MessageId"])

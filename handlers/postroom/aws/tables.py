@@ -7,6 +7,7 @@ from ..errors import CancelledBecause, ConditionFailed, Permanent, TransactionCa
 from ..storage import Item, Key, Table, Update, Write
 from .deployment import Deployment
 from .expressions import from_attributes, key_attributes, request_of
+from .sdk_errors import no_answer
 
 READ_KEYS = 100
 """docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html"""
@@ -147,13 +148,13 @@ class DynamoStore:
         return self._names[table]
 
     def _call(self, operation: str, **request: Any) -> Any:
-        from botocore.exceptions import ClientError, HTTPClientError
+        from botocore.exceptions import ClientError
 
         try:
             return getattr(self._deployment.client("dynamodb"), operation)(**request)
         except ClientError as error:
             raise _translated(error) from error
-        except HTTPClientError as error:
+        except no_answer() as error:
             raise Transient(f"the database cannot be reached: {type(error).__name__}") from error
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from ..errors import Transient
 from ..relay import Entry, Rejection
 from .deployment import Deployment
+from .sdk_errors import no_success
 
 
 class SnsTopic:
@@ -22,15 +23,13 @@ class SnsTopic:
 
         docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html
         """
-        from botocore.exceptions import ClientError, HTTPClientError
-
         client = self._deployment.client("sns")
         try:
             answer = client.publish_batch(
                 TopicArn=self._deployment.setting("ORDERED_TOPIC_ARN" if entries[0].group else "TOPIC_ARN"),
                 PublishBatchRequestEntries=[_entry(str(index), entry) for index, entry in enumerate(entries)],
             )
-        except (ClientError, HTTPClientError) as error:
+        except no_success() as error:
             raise Transient(f"the topic did not take a batch: {error}") from error
         return [_rejection(failure) for failure in answer.get("Failed", ())]
 
