@@ -1,19 +1,26 @@
 """A card gateway that speaks JSON over HTTP and honours idempotency keys."""
 
 import http.client
+import io
 import json
+import socket
+import ssl
+import time
 import weakref
 from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from ..postroom.aws.deployment import Deployment
 from ..postroom.errors import ProviderError, Transient
 from ..shop.ports import CardDeclined, Charge, ChargeInProgress, ChargePage, PastCharge
+from .deadlines import Deadline, TimedReads, addresses_of
 
-TIMEOUT_SECONDS = 3
-"""Of connecting and of each read: with one resend and the database's own time-outs, a checkout still answers
-before its function's time is up."""
+TOTAL_SECONDS = 6.0
+"""For one question, from connecting to the answer's last byte, asking again included: with the database's own
+time-outs, a checkout still answers before its function's time is up."""
 MAX_ANSWER_BYTES = 64 * 1024
 PAGE_CHARGES = 100
 """A charge is listed in some 300 bytes, so a page stays well below the longest answer that is read."""
@@ -26,16 +33,23 @@ class HttpCards:
     """The gateway at `base_url`. Connections are kept and shared; any thread may use it.
 
     `source` tells the charges of this deployment from whatever else the gateway's account is used for: nobody
-    else's charge is ever listed, and so none is refunded.
+    else's charge is ever listed, and so none is refunded. `monotonic` gives seconds on a clock that only goes
+    forward.
     """
 
     def __init__(
-        self, base_url: str, timeout_seconds: float = TIMEOUT_SECONDS, *, source: str = "postroom"
+        self,
+        base_url: str,
+        total_seconds: float = TOTAL_SECONDS,
+        *,
+        source: str = "postroom",
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._url = urlsplit(base_url)
         self._source = source
-        self._timeout_seconds = timeout_seconds
-        self._idle: deque[http.client.HTTPConnection] = deque()
+        self._total_seconds = total_seconds
+        self._monotonic = monotonic
+        self._idle: deque[_Connection] = deque()
         weakref.finalize(self, _close_all, self._idle)
 
     def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
@@ -80,18 +94,18 @@ class HttpCards:
             raise Transient(f"the card gateway cannot be reached: {type(error).__name__}") from error
 
     def _exchange(self, method: str, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, Any]:
+        deadline = Deadline(self._total_seconds, self._monotonic)
         kept = self._kept()
         if kept is not None:
-            try:
+            kept.deadline = deadline
+            # closed while idle, perhaps; sending again is safe even if it was not: a key or a mere question
+            with suppress(*_GONE):
                 return self._ask(kept, method, path, content, headers)
-            except _GONE:
-                # closed while idle; sending again is safe even if it was not: a key or a mere question
-                pass
-        return self._ask(self._connect(), method, path, content, headers)
+        return self._ask(self._connect(deadline), method, path, content, headers)
 
     def _ask(
         self,
-        connection: http.client.HTTPConnection,
+        connection: "_Connection",
         method: str,
         path: str,
         content: bytes,
@@ -110,15 +124,42 @@ class HttpCards:
             connection.close()
         return response.status, _parsed(answer)
 
-    def _kept(self) -> http.client.HTTPConnection | None:
+    def _kept(self) -> "_Connection | None":
         try:
             return self._idle.pop()
         except IndexError:
             return None
 
-    def _connect(self) -> http.client.HTTPConnection:
-        make = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
-        return make(self._url.hostname or "", self._url.port, timeout=self._timeout_seconds)
+    def _connect(self, deadline: Deadline) -> "_Connection":
+        tls = ssl.create_default_context() if self._url.scheme == "https" else None
+        return _Connection(self._url.hostname or "", self._url.port, tls, deadline)
+
+
+class _Connection(http.client.HTTPConnection):
+    """One whose every wait ends at the deadline of what is being asked."""
+
+    def __init__(self, host: str, port: int | None, tls: ssl.SSLContext | None, deadline: Deadline) -> None:
+        self.default_port = http.client.HTTPS_PORT if tls else http.client.HTTP_PORT
+        super().__init__(host, port)
+        self.deadline = deadline
+        self._tls = tls
+
+    def connect(self) -> None:
+        plain = self.deadline.connected(addresses_of(self.host, self.port), self.port)
+        self.sock = self.deadline.secured(plain, self._tls, self.host) if self._tls else plain
+
+    def send(self, data: Any) -> None:
+        if self.sock is not None:
+            self.sock.settimeout(self.deadline.left())
+        super().send(data)
+
+    def response_class(  # type: ignore[override] # called as the class would be
+        self, connection: socket.socket, **more: Any
+    ) -> http.client.HTTPResponse:
+        answer = http.client.HTTPResponse(connection, **more)
+        answer.fp.close()
+        answer.fp = io.BufferedReader(TimedReads(connection, self.deadline.left))
+        return answer
 
 
 def from_deployment(deployment: Deployment) -> HttpCards:
@@ -165,6 +206,6 @@ def _id_of(answer: Any) -> str:
     return identity
 
 
-def _close_all(connections: deque[http.client.HTTPConnection]) -> None:
+def _close_all(connections: deque[_Connection]) -> None:
     while connections:
         connections.pop().close()

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from ..postroom.aws.deployment import Deployment
 from ..postroom.errors import Permanent, Transient
 from ..shop.ports import Mail
+from .deadlines import Deadline
 from .smtp_conversation import Conversation
 
 
@@ -66,7 +67,7 @@ class SmtpMailer:
         """Returns the Message-ID, derived from `key`, so that whoever gets a repeat can recognise it."""
         message = self.compose(mail, key)
         try:
-            self._hand_in(message, mail.to, time.monotonic() + self._total_seconds)
+            self._hand_in(message, mail.to, Deadline(self._total_seconds))
         except smtplib.SMTPRecipientsRefused as error:
             raise _refused("recipient", _code_of(error)) from None
         except smtplib.SMTPDataError as error:
@@ -89,7 +90,7 @@ class SmtpMailer:
     def _domain(self) -> str:
         return self._sender.rpartition("@")[2]
 
-    def _hand_in(self, message: EmailMessage, to: str, deadline: float) -> None:
+    def _hand_in(self, message: EmailMessage, to: str, deadline: Deadline) -> None:
         kept = self._kept_one(deadline)
         if kept:
             try:
@@ -108,7 +109,7 @@ class SmtpMailer:
         # by the clock on the wall, which goes on while Lambda has the process frozen
         self._kept.append((server, time.time() + KEPT_SECONDS))
 
-    def _kept_one(self, deadline: float) -> Conversation | None:
+    def _kept_one(self, deadline: Deadline) -> Conversation | None:
         """A conversation that the server says it is ready to go on with."""
         try:
             server, until = self._kept.pop()
@@ -123,13 +124,13 @@ class SmtpMailer:
         return None
 
     def _goes_on(self, server: Conversation) -> bool:
-        server.deadline = time.monotonic() + self._total_seconds * GOES_ON_SHARE
+        server.go_on(Deadline(self._total_seconds * GOES_ON_SHARE))
         try:
             return server.rset()[0] == _OK
         except (smtplib.SMTPException, OSError):
             return False
 
-    def _connect(self, deadline: float) -> Conversation:
+    def _connect(self, deadline: Deadline) -> Conversation:
         tls = ssl.create_default_context() if self._url.scheme == "smtps" else None
         port = self._url.port or (smtplib.SMTP_SSL_PORT if tls else smtplib.SMTP_PORT)
         server = Conversation(self._url.hostname or "", port, self._domain, tls, deadline)

@@ -21,29 +21,17 @@ from ..postroom.errors import Explained, Permanent
 from ..postroom.webhooks.public_addresses import is_public
 from ..postroom.webhooks.receivers import Reach, Receiver, RefusedUrl, receiver_of
 from ..postroom.webhooks.sending import Reply
+from .deadlines import Connect, Deadline, addresses_of, connect
 
 TOTAL_SECONDS = 15.0
 """For one attempt, from the connection to the end of the answer's head: what the specification recommends."""
 MAX_ANSWER_BYTES = 64 * 1024
-MAX_ADDRESSES = 2
-"""How many of a name's addresses are tried."""
 _CHUNK_BYTES = 4096
 _HEAD_END = b"\r\n\r\n"
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?")
 _RETRY_AFTER = re.compile(rb"\r\nretry-after:[ \t]*([0-9]{1,9})[ \t]*(?=\r\n|\Z)", re.IGNORECASE)
 
-Resolve = Callable[[str], Sequence[str]]
-Connect = Callable[[str, int, float], socket.socket]
-
-
-def resolve(host: str) -> list[str]:
-    """A name's addresses, as the system's resolver gives them."""
-    found = socket.getaddrinfo(host, 443, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
-
-
-def connect(address: str, port: int, timeout_seconds: float) -> socket.socket:
-    return socket.create_connection((address, port), timeout=timeout_seconds)
+Resolve = Callable[[str, int], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +39,7 @@ class HttpsWebhooks:
     """`monotonic` gives seconds on a clock that only goes forward."""
 
     reach: Reach = Reach.PUBLIC
-    resolve: Resolve = resolve
+    resolve: Resolve = addresses_of
     connect: Connect = connect
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
     total_seconds: float = TOTAL_SECONDS
@@ -65,10 +53,10 @@ class HttpsWebhooks:
             raise Permanent(f"the webhook's URL {refused}") from None
         addresses = self._addresses(receiver)
         request = _request(receiver, headers, body)
-        deadline = self.monotonic() + self.total_seconds
+        deadline = Deadline(self.total_seconds, self.monotonic)
         try:
             with closing(self._connection(receiver, addresses, deadline)) as connection:
-                connection.settimeout(self._left(deadline))
+                connection.settimeout(deadline.left())
                 connection.sendall(request)
                 return _reply(self._answer(connection, deadline))
         except TimeoutError:
@@ -82,35 +70,19 @@ class HttpsWebhooks:
         if not receiver.tls:
             return [receiver.host]
         try:
-            addresses = list(self.resolve(receiver.host))
+            addresses = list(self.resolve(receiver.host, receiver.port))
         except (OSError, UnicodeError):
             raise Explained("the receiver's name cannot be resolved") from None
         if not addresses or not all(map(is_public, addresses)):
             raise Explained("the receiver's name leads to an address that is not public")
         # Lambda reaches IPv4 from everywhere, IPv6 only from some networks
-        return sorted(addresses, key=lambda address: ":" in address)[:MAX_ADDRESSES]
+        return sorted(addresses, key=lambda address: ":" in address)
 
-    def _connection(self, receiver: Receiver, addresses: Sequence[str], deadline: float) -> socket.socket:
-        plain = self._plain(receiver, addresses, deadline)
-        if not receiver.tls:
-            return plain
-        try:
-            plain.settimeout(self._left(deadline))
-            return self.tls.wrap_socket(plain, server_hostname=receiver.host)
-        except BaseException:
-            plain.close()
-            raise
+    def _connection(self, receiver: Receiver, addresses: Sequence[str], deadline: Deadline) -> socket.socket:
+        plain = deadline.connected(addresses, receiver.port, self.connect)
+        return deadline.secured(plain, self.tls, receiver.host) if receiver.tls else plain
 
-    def _plain(self, receiver: Receiver, addresses: Sequence[str], deadline: float) -> socket.socket:
-        *others, last = addresses
-        for address in others:
-            try:
-                return self.connect(address, receiver.port, self._left(deadline) / len(addresses))
-            except OSError:
-                continue
-        return self.connect(last, receiver.port, self._left(deadline))
-
-    def _answer(self, connection: socket.socket, deadline: float) -> bytes:
+    def _answer(self, connection: socket.socket, deadline: Deadline) -> bytes:
         """The head of the final answer. Whatever follows it is not read."""
         received = b""
         for chunk in self._chunks(connection, deadline):
@@ -122,22 +94,16 @@ class HttpsWebhooks:
                 received = rest
         raise Explained("the receiver's answer is not HTTP")
 
-    def _chunks(self, connection: socket.socket, deadline: float) -> Iterator[bytes]:
+    def _chunks(self, connection: socket.socket, deadline: Deadline) -> Iterator[bytes]:
         """What comes, up to a bound in bytes and in time, however slowly it drips."""
         total = 0
         while total < MAX_ANSWER_BYTES:
-            connection.settimeout(self._left(deadline))
+            connection.settimeout(deadline.left())
             chunk = connection.recv(_CHUNK_BYTES)
             if not chunk:
                 return
             total += len(chunk)
             yield chunk
-
-    def _left(self, deadline: float) -> float:
-        left = deadline - self.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
 
 
 def reach_of(deployment: Deployment) -> Reach:

@@ -47,7 +47,7 @@ class CardServer:
 
 
 @contextmanager
-def card_server() -> Iterator[CardServer]:
+def card_server(tls: ssl.SSLContext | None = None) -> Iterator[CardServer]:
     state = CardServer()
 
     class Handler(BaseHTTPRequestHandler):
@@ -79,7 +79,9 @@ def card_server() -> Iterator[CardServer]:
         daemon_threads = True
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        state.url = f"http://127.0.0.1:{server.server_port}/api/"
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        state.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}/api/"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -172,7 +174,7 @@ def mail_sink(tls: ssl.SSLContext | None = None, scheme: str = "smtp") -> Iterat
 
 @contextmanager
 def dripping_server(line: bytes, every_seconds: float) -> Iterator[str]:
-    """Says the same line again and again until the client has gone; gives the server's URL."""
+    """Says the same line again and again until the client has gone; gives the server's address."""
     gone = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -185,7 +187,7 @@ def dripping_server(line: bytes, every_seconds: float) -> Iterator[str]:
         thread = threading.Thread(target=drip)
         thread.start()
         try:
-            yield f"smtp://127.0.0.1:{listener.getsockname()[1]}"
+            yield f"127.0.0.1:{listener.getsockname()[1]}"
         finally:
             gone.set()
             thread.join()

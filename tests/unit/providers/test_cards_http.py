@@ -1,6 +1,8 @@
 import json
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +11,8 @@ from handlers.postroom.retries import is_permanent
 from handlers.providers.cards_http import HttpCards
 from handlers.shop.ports import CardDeclined, ChargeInProgress, PastCharge
 
-from .servers import CardServer, card_server, free_port
+from .certificates import server_of
+from .servers import CardServer, card_server, dripping_server, free_port
 
 
 @pytest.fixture
@@ -99,12 +102,56 @@ def test_a_gateway_out_of_reach_is_transient() -> None:
 
 def test_a_gateway_that_hangs_is_transient_after_the_timeout(server: CardServer) -> None:
     server.hangs = threading.Event()
-    cards = HttpCards(server.url, timeout_seconds=0.05)
+    cards = HttpCards(server.url, total_seconds=0.05)
 
     with pytest.raises(Transient, match="TimeoutError"):
         cards.charge(1, "NGN", "tok", key="k1")
 
     server.hangs.set()
+
+
+def test_a_gateway_that_drips_is_transient_after_the_time_of_one_question() -> None:
+    with dripping_server(b"HTTP/1.1 100 Continue\r\n\r\n", every_seconds=0.05) as address:
+        cards = HttpCards(f"http://{address}", total_seconds=0.2)
+        begun = time.monotonic()
+
+        with pytest.raises(Transient, match="TimeoutError"):
+            cards.charge(1, "NGN", "tok", key="k1")
+
+    assert time.monotonic() - begun < 2
+
+
+def test_a_kept_connection_has_the_next_questions_time(server: CardServer) -> None:
+    now = [0.0]
+    cards = HttpCards(server.url, monotonic=lambda: now[0])
+    cards.charge(1, "NGN", "tok", key="k1")
+    now[0] += 60
+
+    charge = cards.charge(1, "NGN", "tok", key="k2")
+
+    assert charge.id == "ch_2"
+    assert len(server.connections) == 1
+
+
+def test_a_gateway_that_cannot_prove_who_it_is_gets_no_charge(tmp_path: Path) -> None:
+    with card_server(server_of(tmp_path, "127.0.0.1")) as server:
+        with pytest.raises(Transient, match="SSLCertVerificationError"):
+            HttpCards(server.url).charge(1, "NGN", "tok", key="k1")
+
+        assert server.asked == []
+
+
+def test_a_gateway_that_proves_who_it_is_gets_its_charges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    with card_server(server_of(tmp_path, "localhost")) as server:
+        cards = HttpCards(server.url.replace("127.0.0.1", "localhost"))
+
+        charges = [cards.charge(1, "NGN", "tok", key=f"k{number}") for number in range(2)]
+
+    assert [charge.id for charge in charges] == ["ch_1", "ch_2"]
+    assert len(server.connections) == 1
 
 
 def test_a_charge_that_was_refunded_long_ago_needs_no_refund(server: CardServer, cards: HttpCards) -> None:

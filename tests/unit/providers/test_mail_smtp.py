@@ -225,8 +225,8 @@ def test_a_server_out_of_reach_is_transient() -> None:
 
 
 def test_a_server_that_drips_is_transient_after_the_time_of_one_mail() -> None:
-    with dripping_server(b"220-still here\r\n", every_seconds=0.05) as url:
-        mailer = SmtpMailer(url, "shop@example.com", total_seconds=0.2)
+    with dripping_server(b"220-still here\r\n", every_seconds=0.05) as address:
+        mailer = SmtpMailer(f"smtp://{address}", "shop@example.com", total_seconds=0.2)
         begun = time.monotonic()
 
         with pytest.raises(Transient, match="SMTPServerDisconnected"):

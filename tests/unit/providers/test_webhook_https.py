@@ -37,7 +37,7 @@ class Net:
     connected: list[tuple[str, int]] = field(default_factory=list)
     threads: list[threading.Thread] = field(default_factory=list)
 
-    def resolve(self, host: str) -> Sequence[str]:
+    def resolve(self, host: str, _port: int) -> Sequence[str]:
         self.resolved.append(host)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
@@ -129,7 +129,7 @@ def test_one_address_inside_among_public_ones_ends_without_a_connection(net: Net
 
 @pytest.mark.parametrize("answer", [[], None], ids=["no-address", "no-such-name"])
 def test_a_name_without_an_address_ends_without_a_connection(net: Net, answer: list[str] | None) -> None:
-    def resolve(_host: str) -> list[str]:
+    def resolve(_host: str, _port: int) -> list[str]:
         if answer is None:
             raise socket.gaierror
         return answer
