@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Generic
 
 from .acceptance import Intent, M, accepted, accepting, read_intent, record_of, repeated
-from .errors import TransactionCancelled, Transient
+from .errors import Permanent, TransactionCancelled, Transient
 from .events import Event, EventType
 from .http import Answer, Request
 from .operations import Operation
@@ -89,7 +89,9 @@ class Changes(Generic[M]):
         writes = [Put(record, kept), event_row(step.event_type, step.event), *step.writes]
         try:
             self.store.transact(writes)
-        except TransactionCancelled:
+        except TransactionCancelled as cancelled:
+            if cancelled.hopeless:
+                raise Permanent(f"the database refuses a write: {cancelled.hopeless}") from cancelled
             # somebody was quicker, perhaps this very request: what is there now tells
             return None
         return accepted(kept)

@@ -95,6 +95,15 @@ class CancelledBecause(PostroomError):
         self.code = code
         self.old = old
 
+    @property
+    def is_condition(self) -> bool:
+        return self.code == "ConditionalCheckFailed"
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the write is refused for what it is: its size, a number out of range, a type of a key."""
+        return self.code in {"ValidationError", "ItemCollectionSizeLimitExceeded"}
+
 
 class TransactionCancelled(PostroomError):
     """A transaction wrote nothing. `reasons` holds one entry per write, None where the write was fine."""
@@ -102,3 +111,8 @@ class TransactionCancelled(PostroomError):
     def __init__(self, reasons: tuple[CancelledBecause | None, ...]) -> None:
         super().__init__("the transaction was cancelled")
         self.reasons = reasons
+
+    @property
+    def hopeless(self) -> CancelledBecause | None:
+        """The first reason that no repeat will overcome."""
+        return next((reason for reason in self.reasons if reason and reason.is_hopeless), None)

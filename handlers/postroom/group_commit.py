@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .deliveries import Delivery
-from .errors import CancelledBecause, TransactionCancelled, Transient
+from .errors import CancelledBecause, Permanent, TransactionCancelled, Transient
 from .jobs import Result
 from .storage import Key, Store, Write
 
@@ -52,7 +52,12 @@ class Refusal:
         return self.reason.code in _CONFLICTS
 
     def verdict(self) -> "Verdict":
-        return Transient(f"the commit kept conflicting: {self.reason}") if self.is_conflict else self
+        """A condition is for the job's settlement to read; anything else says nothing of the job's state."""
+        if self.reason.is_condition:
+            return self
+        if self.reason.is_hopeless:
+            return Permanent(f"the database refuses a write to {self.write.key}: {self.reason}")
+        return Transient(f"the commit was cancelled again and again: {self.reason}")
 
 
 Verdict = Refusal | Exception | None

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from .deliveries import OPEN_STATES, Delivery
+from .deliveries import OPEN_STATES, Delivery, is_cut_off
 from .errors import ProviderError, Withdrawn
 from .jobs import RETENTION_SECONDS, Result
 from .redaction import redact
@@ -22,8 +22,9 @@ LEDGER_ENTRIES = 20
 """Entries kept of a job's failures: the first ones and the latest, so that the row stays small."""
 _FIRST_KEPT = 5
 _MESSAGE_CHARACTERS = 300
+_MAY_HAVE_ACTED = "A try before the cancellation was cut off: what it was about may have happened."
 
-_WHILE_OPEN = ("open", "ownedOpen", "since", "starting", "leaseUntil", "cancelling")
+_WHILE_OPEN = ("open", "ownedOpen", "since", "starting", "leaseUntil", "cancelling", "place")
 """What a row carries only until its job has an outcome."""
 
 UNSETTLED: Condition = AnyOf((Absent("state"), OneOf("state", OPEN_STATES)))
@@ -124,8 +125,6 @@ def claimed(delivery: Delivery[Any], lease_until: float, now: float) -> Update:
     `lease_until` is epoch seconds, a moment after the invocation's own deadline: a claim never ends before
     its run does.
     """
-    seen = (delivery.row or {}).get("leaseUntil")
-    nobody_else = Absent("leaseUntil") if seen is None else Compare("leaseUntil", "=", seen)
     return Update(
         delivery.row_key,
         set={
@@ -136,7 +135,7 @@ def claimed(delivery: Delivery[Any], lease_until: float, now: float) -> Update:
             "starting": delivery.record.receive_count,
         },
         add={"attempts": delivery.uncounted_attempts},
-        condition=AllOf((UNSETTLED, nobody_else)),
+        condition=AllOf((UNSETTLED, _claim_as_seen(delivery))),
     )
 
 
@@ -147,6 +146,17 @@ def cancelled(key: Key, owner: str, now: float) -> Update:
         set={"owner": owner, **_ended("cancelled", now)},
         remove=_WHILE_OPEN,
         condition=AnyOf((Absent("state"), Compare("state", "=", "retrying"))),
+    )
+
+
+def called_off(delivery: Delivery[Any], now: float) -> Update:
+    """End a job that its owner has asked to stop: its own delivery has found that out before a run."""
+    why = {"why": _MAY_HAVE_ACTED} if is_cut_off(delivery) else {}
+    return Update(
+        delivery.row_key,
+        set={**_identity(delivery), **_ended("cancelled", now), **why},
+        remove=_WHILE_OPEN,
+        condition=AllOf((UNSETTLED, _claim_as_seen(delivery))),
     )
 
 
@@ -167,6 +177,7 @@ def parked(delivery: Delivery[Any], now: float) -> Update:
             **_identity(delivery),
             **_opened("parked", now),
             "received": 0,
+            "place": delivery.event.sequence,
             **_listed(delivery, "parked", now),
         },
         remove=("starting",),
@@ -224,6 +235,12 @@ def failure(error: BaseException, attempt: int, now: float) -> Item:
     if frames:
         entry["where"] = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno} {frames[-1].name}"
     return entry
+
+
+def _claim_as_seen(delivery: Delivery[Any]) -> Condition:
+    """Holds while nobody has claimed the job since its row was read."""
+    seen = (delivery.row or {}).get("leaseUntil")
+    return Absent("leaseUntil") if seen is None else Compare("leaseUntil", "=", seen)
 
 
 def _identity(delivery: Delivery[Any]) -> dict[str, Any]:

@@ -51,10 +51,13 @@ class DuePublisher:
 
         What the time does not allow, or the topic does not take, is due in the next run as well.
         """
+        return sum(self._drained(shard, int(now * 1000), remaining_ms) for shard in shards())
+
+    def _drained(self, shard: str, before_ms: int, remaining_ms: Callable[[], int]) -> int:
         try:
-            return sum(self._drain(shard, int(now * 1000), remaining_ms) for shard in shards())
+            return self._drain(shard, before_ms, remaining_ms)
         except PostroomError as error:
-            logger.warning("later.not_published", exc_info=error)
+            logger.warning("later.not_published", exc_info=error, extra={"shard": shard})
             return 0
 
     def _drain(self, shard: str, before_ms: int, remaining_ms: Callable[[], int]) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from . import job_rows
 from .deliveries import Delivery
 from .errors import Permanent, TransactionCancelled
-from .storage import Absent, AnyOf, Check, Compare, Condition, Item, Key, Put, Store, Update
+from .storage import Absent, AnyOf, Check, Compare, Condition, Delete, Item, Key, Put, Store, Update
 
 
 class Passed(Permanent):
@@ -89,10 +89,17 @@ def park(delivery: Delivery[Any], store: Store, now: float) -> bool:
 
 
 def release_next(line: Line, sequence: int, store: Store, queue: LineQueue) -> bool:
-    """Send the event after `sequence` again if it is parked. Harmless when repeated: copies collapse."""
+    """Send the event after `sequence` again if it is parked. Harmless when repeated: copies collapse.
+
+    One that has been sent and has failed since is not parked any more, though its place is kept until it is
+    taken: its message is in the queue, or dead, and only a redrive may bring that back.
+    """
     place = line.place(sequence + 1)
     parked = store.read([place]).get(place)
     if parked is None:
+        return False
+    row_key = Key("jobs", str(parked["event"]), line.subscriber)
+    if store.read([row_key]).get(row_key, {}).get("state", "parked") != "parked":
         return False
     queue.send_again(str(parked["body"]), line.aggregate, str(parked["publication"]))
     return True
@@ -106,6 +113,7 @@ def pass_over(line: Line, sequence: int, store: Store, queue: LineQueue) -> bool
     taken = store.read([line.cursor]).get(line.cursor, {})
     if int(taken.get("sequence", 0)) != sequence:
         store.write(line.advance(sequence))
+    store.write(Delete(line.place(sequence)))
     return release_next(line, sequence, store, queue)
 
 

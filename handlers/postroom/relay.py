@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from .errors import PostroomError, Unreadable
+from .errors import ConditionFailed, Permanent, PostroomError, Unreadable
 from .events import read_envelope
 from .outbox import REFUSED, message_group
 from .storage import Item, Key, Store, Update
@@ -68,7 +68,7 @@ class Topic(Protocol):
     def publish(self, entries: Sequence[Entry]) -> Sequence[Rejection]:
         """Publish up to 10 entries, all with a group or none, in one call; returns those not taken.
 
-        Raises `Transient` when the call as a whole failed.
+        Raises `Transient` when the call as a whole failed, `Permanent` when it always will.
         """
 
 
@@ -139,6 +139,8 @@ class Relay:
         indexes = list(waiting)
         try:
             rejections = self.topic.publish(list(waiting.values()))
+        except Permanent as error:
+            return self._try_apart(rows, waiting, error)
         except PostroomError as error:
             logger.warning("relay.publish_failed", exc_info=error)
             return waiting, []
@@ -150,10 +152,29 @@ class Relay:
         again = {index: waiting[index] for index, rejection in rejected.items() if not rejection.by_sender}
         return again, taken
 
+    def _try_apart(
+        self, rows: Sequence[OutboxRow], waiting: dict[int, Entry], refusal: Permanent
+    ) -> tuple[dict[int, Entry], list[Key]]:
+        """A call that the topic will never take, without a word on which entry is to blame."""
+        if len(waiting) == 1:
+            self._set_aside(rows[next(iter(waiting))].key, str(refusal))
+            return {}, []
+        again: dict[int, Entry] = {}
+        taken: list[Key] = []
+        for index, entry in waiting.items():
+            left, sent = self._try(rows, {index: entry})
+            again |= left
+            taken += sent
+        return again, taken
+
     def _set_aside(self, key: Key, reason: str) -> None:
         """A row that the topic will never take must not stop its shard: it is listed as refused."""
         logger.error("relay.row_refused", extra={"row": key.pk, "reason": reason})
-        self.outbox.write(Update(key, set={"unpublished": REFUSED, "refusal": reason[:300]}))
+        try:
+            self.outbox.write(Update(key, set={"unpublished": REFUSED, "refusal": reason[:300]}))
+        except ConditionFailed:
+            # it has been deleted, or has expired: nothing is owed any more
+            return
 
     def _mark(self, keys: Sequence[Key]) -> None:
         """An unmarked row is published again by the sweep, which every subscriber takes for a repeat."""

@@ -234,24 +234,27 @@ class Settlement(Generic[D]):
         return delivery.with_row(self.around.store.change(job_rows.reopened(delivery, self._now())))
 
     def _unrunnable(self, delivery: Delivery[D]) -> Outcome | None:
-        """Cancelled, too late, or claimed by a run that may still be under way."""
+        """Claimed by a run that may still be under way or may have acted, cancelled, or too late."""
         wait_seconds = seconds_to_wait(delivery, self._now())
         if wait_seconds:
             return self.give_back(delivery, Outcome("waiting", wait_seconds))
+        if self._claim is InDoubt.DEAD and is_cut_off(delivery):
+            return self.fail(delivery, CutOff("an earlier call was cut off: the provider may have acted"))
         if delivery.row is not None and "cancelling" in delivery.row:
-            self.around.store.write(job_rows.cancelled(delivery.row_key, delivery.event.owner, self._now()))
+            self.around.store.write(job_rows.called_off(delivery, self._now()))
             return CANCELLED
         if self.is_late(delivery):
             self.around.store.write(job_rows.expired(delivery, self._now()))
             return EXPIRED
         return None
 
-    def _counted(self, delivery: Delivery[D]) -> Delivery[D] | Outcome:
+    @property
+    def _claim(self) -> InDoubt | None:
+        return self.job_type.claim if isinstance(self.job_type, CallJob) else None
+
+    def _counted(self, delivery: Delivery[D]) -> Delivery[D]:
         """The delivery with its run counted beforehand, where the run may leave no trace of its own."""
-        claim = self.job_type.claim if isinstance(self.job_type, CallJob) else None
-        if claim is InDoubt.DEAD and is_cut_off(delivery):
-            return self.fail(delivery, CutOff("an earlier call was cut off: the provider may have acted"))
-        if claim:
+        if self._claim:
             lease_until = self._now() + self.remaining_ms() / 1000 + LEASE_MARGIN_SECONDS
             row = self.around.store.change(job_rows.claimed(delivery, lease_until, self._now()))
         elif delivery.crashed_before:
@@ -282,8 +285,7 @@ class Settlement(Generic[D]):
         try:
             return self.perform(call)
         except Exception as error:
-            in_doubt = self.job_type.claim if isinstance(self.job_type, CallJob) else None
-            if in_doubt is InDoubt.DEAD and may_have_acted(error):
+            if self._claim is InDoubt.DEAD and may_have_acted(error):
                 raise CutOff(
                     f"the call ended with {type(error).__name__}: the provider may have acted"
                 ) from error
@@ -351,5 +353,5 @@ def _self_marking(writes: list[Write], delivery: Delivery[Any], result: Result, 
 def _in_line(delivery: Delivery[Any]) -> list[Write]:
     """Take the event's turn, and clear the place where it waited."""
     line, sequence = lines.line_of(delivery), delivery.event.sequence
-    was_parked = delivery.row is not None and delivery.row.get("state") == "parked"
+    was_parked = delivery.row is not None and "place" in delivery.row
     return [line.advance(sequence), *([Delete(line.place(sequence))] if was_parked else [])]

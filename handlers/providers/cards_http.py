@@ -25,6 +25,8 @@ MAX_ANSWER_BYTES = 64 * 1024
 PAGE_CHARGES = 100
 """A charge is listed in some 300 bytes, so a page stays well below the longest answer that is read."""
 
+_NOT_US = frozenset({401, 403})
+"""RFC 9110 §15.5.2 and §15.5.4."""
 _GONE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 """What a connection raises that the other side closed while it lay idle."""
 
@@ -53,7 +55,10 @@ class HttpCards:
         weakref.finalize(self, _close_all, self._idle)
 
     def charge(self, amount: int, currency: str, token: str, *, key: str) -> Charge:
-        """Raises `CardDeclined`, `ChargeInProgress`, `ProviderError`; `Transient` without a clear answer."""
+        """Raises `CardDeclined`, `ChargeInProgress`, `ProviderError`; `Transient` without a clear answer.
+
+        A refusal of our credentials, here and below, is one: it is about no charge, and the next key may do.
+        """
         body = {"amount": amount, "currency": currency, "token": token, "reference": f"{self._source}/{key}"}
         status, answer = self._post("/charges", body, key)
         match status:
@@ -68,8 +73,11 @@ class HttpCards:
 
     def refund(self, charge_id: str) -> None:
         status, answer = self._post("/refunds", {"charge": charge_id}, f"refund-{charge_id}")
-        if status != 200 and _error_of(answer) != "already_refunded":
-            raise ProviderError(status, f"the card gateway answered {status} to a refund")
+        if status == 200 or _error_of(answer) == "already_refunded":
+            return
+        if status == 409:
+            raise Transient("the gateway is working on the same refund, or on its charge")
+        raise ProviderError(status, f"the card gateway answered {status} to a refund")
 
     def made(self, *, since: float, until: float, after: str | None) -> ChargePage:
         """Raises `ProviderError`; `Transient` without a clear answer, or when it cannot be read."""
@@ -89,9 +97,12 @@ class HttpCards:
 
     def _send(self, method: str, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, Any]:
         try:
-            return self._exchange(method, path, content, headers)
+            status, answer = self._exchange(method, path, content, headers)
         except (OSError, http.client.HTTPException) as error:
             raise Transient(f"the card gateway cannot be reached: {type(error).__name__}") from error
+        if status in _NOT_US:
+            raise Transient(f"the card gateway does not take our credentials: {status}")
+        return status, answer
 
     def _exchange(self, method: str, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, Any]:
         deadline = Deadline(self._total_seconds, self._monotonic)

@@ -2,13 +2,12 @@
 
 import logging
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from ..postroom.aws.deployment import Deployment
-from ..postroom.aws.sdk_errors import no_answer
+from ..postroom.aws.sdk_errors import code_of, no_answer
 from ..postroom.errors import Transient
 
 logger = logging.getLogger("postroom.timer")
@@ -46,7 +45,7 @@ class AwsTimer:
         try:
             scheduler.delete_schedule(GroupName=group, Name=name)
         except (ClientError, BotoCoreError) as error:
-            if _code_of(error) == "ResourceNotFoundException":
+            if code_of(error) == "ResourceNotFoundException":
                 logger.info("timer.no_schedule", extra={"timer": name})
             else:
                 logger.warning("timer.not_cleared", exc_info=error, extra={"timer": name})
@@ -94,14 +93,7 @@ class AwsTimer:
         except no_answer() as error:
             raise Transient(f"the timer cannot be set: {type(error).__name__}") from error
         except ClientError as error:
-            code = _code_of(error)
+            code = code_of(error)
             if code == _CONFLICT:
                 raise
             raise Transient(f"the timer cannot be set: {code}") from error
-
-
-def _code_of(error: Exception) -> str:
-    """AWS's own word for what went wrong; empty when it said nothing."""
-    # what found no answer may have the attribute, and nothing in it
-    answer: Mapping[str, Any] = getattr(error, "response", None) or {}
-    return str(answer.get("Error", {}).get("Code", ""))

@@ -182,6 +182,41 @@ def test_a_call_asked_to_cancel_before_it_starts_is_cancelled(world: World) -> N
     assert world.job(subscriber="sms")["state"] == "cancelled"
 
 
+def cut_off_and_asked_to_stop(world: World, in_doubt: InDoubt) -> None:
+    job_type = claimed(in_doubt)
+    with pytest.raises(Killed):
+        deliver(world, job_type, killed_after_acting())
+    world.store.write(job_rows.cancelling(job_type.row_key(thing().id), "alice", world.time()))
+    world.time.now += 32
+
+
+def test_a_call_that_was_cut_off_and_then_cancelled_is_not_made_again_and_says_what_may_have_happened(
+    world: World,
+) -> None:
+    cut_off_and_asked_to_stop(world, InDoubt.RETRY)
+    provider = Provider()
+
+    assert deliver(world, claimed(InDoubt.RETRY), provider, receive_count=2) == []
+
+    assert provider.acted == []
+    row = world.job(subscriber="sms")
+    assert (row["state"], "leaseUntil" in row, "cancelling" in row) == ("cancelled", False, False)
+    assert "may have happened" in row["why"]
+
+
+def test_a_cancellation_does_not_hide_that_a_call_which_must_not_be_repeated_was_cut_off(
+    world: World,
+) -> None:
+    cut_off_and_asked_to_stop(world, InDoubt.DEAD)
+    provider = Provider()
+
+    assert deliver(world, claimed(InDoubt.DEAD), provider, receive_count=2) == ["m1"]
+
+    assert provider.acted == []
+    row = world.job(subscriber="sms")
+    assert (row["state"], row["failures"][0]["error"]) == ("dead", "CutOff")
+
+
 def test_a_call_under_way_may_still_complete_after_a_cancellation(world: World) -> None:
     job_type = claimed(None)
     provider = Provider()

@@ -111,6 +111,22 @@ def test_a_conflict_that_stays_is_a_transient_failure_of_that_job_alone() -> Non
     assert len(store.transactions) == 4
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("ValidationError", Permanent), ("ItemCollectionSizeLimitExceeded", Permanent), ("Unheard", Transient)],
+)
+def test_a_write_that_is_refused_for_no_condition_is_a_failure_of_that_job_alone(
+    code: str, expected: type[Exception]
+) -> None:
+    """Else an item that is too large would be taken for an effect that is there already."""
+    store = ScriptedStore(lambda names: cancelled(names, {"2-b": code}))
+
+    verdicts = outcomes(store, [prepared(n) for n in range(3)])
+
+    assert isinstance(verdicts["m2"], expected)
+    assert (verdicts["m0"], verdicts["m1"]) == (None, None)
+
+
 @pytest.mark.parametrize("error", [Permanent("item too large"), TypeError("float")])
 def test_a_culprit_that_nobody_names_is_found_by_bisection(error: Exception) -> None:
     store = ScriptedStore(lambda names: error if "5-a" in names else None)

@@ -54,8 +54,11 @@ class Place:
     now: float = EVENT.time.timestamp()
     is_down: bool = True
     numbers: int = 0
+    unreadable: frozenset[str] = frozenset()
 
     def due(self, shard: str, before_ms: int, limit: int) -> list[Key]:
+        if shard in self.unreadable:
+            raise Transient("the database cannot be reached")
         rows = [(item["dueAt"], key) for key, item in self.store.items.items() if item.get("due") == shard]
         return [key for due_at, key in sorted(rows) if due_at <= before_ms][:limit]
 
@@ -147,6 +150,15 @@ def test_what_the_topic_does_not_take_is_still_due(place: Place, trouble: dict[s
     assert place.publish_due() == 0
 
     vars(place.topic).update(rejects=False, error=None)
+    assert place.publish_due() == 1
+
+
+def test_a_shard_that_cannot_be_read_holds_up_no_other(place: Place) -> None:
+    put_off(place)
+    place.now += 86_400
+    others = [shard for shard in outbox.shards() if shard != place.store.items[ROW]["due"]]
+    place.unreadable = frozenset(others)
+
     assert place.publish_due() == 1
 
 

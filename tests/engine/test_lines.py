@@ -215,6 +215,44 @@ def test_a_release_that_fails_is_made_by_the_next_delivery_of_the_one_before(sta
     assert statement.taken() == [1, 2]
 
 
+def parked_then_failing(statement: Statement, error: Exception) -> None:
+    """The second event comes early, is sent again when its turn has come, and fails then."""
+    statement.deliver(*batch(2))
+    statement.failures[2] = [error]
+    statement.deliver(*batch(1))
+    statement.drain()
+
+
+def test_a_repeat_of_the_one_before_does_not_reopen_a_dead_event(statement: Statement) -> None:
+    parked_then_failing(statement, Permanent("no such account"))
+    assert statement.state(2) == "dead"
+
+    statement.deliver(("repeat", moved(1)), sent_at=NOW.timestamp() + 60)
+
+    assert statement.queued == []
+    assert (statement.state(2), statement.runs) == ("dead", [2, 1, 2])
+
+
+def test_the_place_of_an_event_is_cleared_though_it_failed_on_the_way(statement: Statement) -> None:
+    parked_then_failing(statement, Transient("busy"))
+    place = lines.Line("statement", "account-42").place(2)
+    assert statement.world.store.read([place])
+
+    statement.deliver(("once more", moved(2)))
+
+    assert statement.taken() == [1, 2]
+    assert statement.world.store.read([place]) == {}
+
+
+def test_the_place_of_an_event_is_cleared_when_it_is_passed_over(statement: Statement) -> None:
+    parked_then_failing(statement, Permanent("no such account"))
+    line = lines.Line("statement", "account-42")
+
+    lines.pass_over(line, 2, statement.world.store, statement)
+
+    assert statement.world.store.read([line.place(2)]) == {}
+
+
 def test_a_gap_is_visible_and_stops_only_its_own_line(statement: Statement) -> None:
     statement.deliver(*batch(1, 3), ("b1", moved(1, account="99")), ("b2", moved(2, account="99")))
 

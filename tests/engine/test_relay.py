@@ -9,8 +9,8 @@ import pytest
 
 from handlers.postroom.aws.stream_entry import stream_record
 from handlers.postroom.aws.tables import DynamoStore
-from handlers.postroom.errors import Transient
-from handlers.postroom.outbox import attributes
+from handlers.postroom.errors import Permanent, Transient
+from handlers.postroom.outbox import REFUSED, attributes
 from handlers.postroom.relay import (
     BATCH_BYTES,
     Entry,
@@ -21,7 +21,7 @@ from handlers.postroom.relay import (
     batches,
     relay_stream,
 )
-from handlers.postroom.storage import Key, Put
+from handlers.postroom.storage import Delete, Key, Put
 from handlers.postroom.sweep import Sweep
 
 from .conftest import NOW, World, client, thing
@@ -105,6 +105,33 @@ def test_first_run_fails_and_marks_nothing_second_publishes_third_has_nothing_le
 
     assert Sweep(relay).run(NOW.timestamp() + 3_600).rows == 0
     assert topic.published == ["thing-1002-done"]
+
+
+def test_a_call_that_the_topic_will_never_take_is_taken_apart_and_only_its_culprit_set_aside(
+    world: World, relay: Relay, topic: ScriptedTopic
+) -> None:
+    records = born(world, *range(3))
+    refusal = Permanent("BatchRequestTooLong")
+    topic.answers = [refusal, [], refusal, []]
+
+    assert relay_stream(records, relay, NOW.timestamp()) is None
+
+    assert topic.published == ["thing-0-done", "thing-2-done"]
+    [refused] = world.store.outstanding(REFUSED, int(NOW.timestamp() * 1000) + 1, 10)
+    assert refused.pk == "thing-1"
+
+
+def test_a_row_that_is_refused_and_gone_holds_up_nobody(
+    world: World, relay: Relay, topic: ScriptedTopic
+) -> None:
+    records = born(world, *range(3))
+    world.store.write(Delete(records[1].row.key))
+    topic.answers = [[Rejection(1, True, "InvalidParameter")]]
+
+    assert relay_stream(records, relay, NOW.timestamp()) is None
+
+    assert topic.published == ["thing-0-done", "thing-2-done"]
+    assert unpublished(world) == []
 
 
 def test_it_stops_at_the_first_failure_and_says_where_to_rewind(

@@ -3,6 +3,9 @@
 Functions, as botocore comes with the first client and not with the entry that may need one.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 
 def no_answer() -> tuple[type[Exception], ...]:
     """Whatever means that none came: the call may have been carried out, or have reached nobody.
@@ -20,3 +23,10 @@ def no_success() -> tuple[type[Exception], ...]:
     from botocore.exceptions import ClientError
 
     return ClientError, *no_answer()
+
+
+def code_of(error: Exception) -> str:
+    """AWS's own word for what went wrong; empty when no answer came."""
+    # what found no answer may have the attribute, and nothing in it
+    answer: Mapping[str, Any] = getattr(error, "response", None) or {}
+    return str(answer.get("Error", {}).get("Code", ""))

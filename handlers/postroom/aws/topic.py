@@ -3,10 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import Transient
+from ..errors import Permanent, Transient
 from ..relay import Entry, Rejection
 from .deployment import Deployment
-from .sdk_errors import no_success
+from .sdk_errors import code_of, no_success
+
+_NEVER = frozenset(
+    ("BatchRequestTooLong", "InvalidParameter", "ParameterValueInvalid", "ValidationException")
+)
+"""Refusals of a whole call for what is in it.
+docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html#API_PublishBatch_Errors"""
 
 
 class SnsTopic:
@@ -30,7 +36,8 @@ class SnsTopic:
                 PublishBatchRequestEntries=[_entry(str(index), entry) for index, entry in enumerate(entries)],
             )
         except no_success() as error:
-            raise Transient(f"the topic did not take a batch: {error}") from error
+            kind = Permanent if code_of(error) in _NEVER else Transient
+            raise kind(f"the topic did not take a batch: {error}") from error
         return [_rejection(failure) for failure in answer.get("Failed", ())]
 
 

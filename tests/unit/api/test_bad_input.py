@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from handlers.postroom.change import Changes
+from handlers.postroom.errors import CancelledBecause, TransactionCancelled
 from handlers.postroom.http import answer
-from tests.unit.gateway import PLAIN_HEADERS, fields_of, gateway_event, problem_of
+from handlers.shop.wallet import CREDIT
+from tests.fakes import FakeStore, failing
+from tests.unit.gateway import NOW, PLAIN_HEADERS, fields_of, gateway_event, problem_of
 
 from .conftest import CART, Counter
 
@@ -221,3 +225,15 @@ def test_no_problem_repeats_what_the_client_sent(counter: Counter, caplog: pytes
 
     assert "secret" not in refusal.body + caplog.text
     assert "ada@" not in refusal.body + caplog.text
+
+
+def test_a_change_that_the_database_will_never_take_is_our_fault_and_not_a_busy_moment() -> None:
+    store = FakeStore()
+    too_large = CancelledBecause("ValidationError", "Item size has exceeded the maximum allowed size", None)
+    store.faults.on("transact", failing(TransactionCancelled((None, None, too_large))))
+    changes = Changes(CREDIT, store, lambda: NOW, lambda _: None)
+
+    refusal = answer(changes, gateway_event({"amount": 500_000}))
+
+    assert (refusal.status, "Retry-After" in refusal.headers) == (500, False)
+    assert store.items == {}

@@ -68,7 +68,7 @@ def test_a_key_in_use_is_a_charge_in_progress(server: CardServer, cards: HttpCar
 
 @pytest.mark.parametrize(
     ("status", "permanent"),
-    [(400, True), (401, True), (408, False), (429, False), (500, False), (503, False)],
+    [(400, True), (404, True), (408, False), (429, False), (500, False), (503, False)],
 )
 def test_any_other_status_is_judged_by_its_class(
     server: CardServer, cards: HttpCards, status: int, permanent: bool
@@ -80,6 +80,31 @@ def test_any_other_status_is_judged_by_its_class(
 
     assert is_permanent(raised.value) is permanent
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refusal_of_our_credentials_says_nothing_of_the_charge(
+    server: CardServer, cards: HttpCards, status: int
+) -> None:
+    """They may have been changed a moment ago. A refund refused for good would never be made."""
+    server.next_answers += [(status, b"{}")] * 3
+
+    for ask in (
+        lambda: cards.charge(1, "NGN", "tok", key="k1"),
+        lambda: cards.refund("ch_1"),
+        lambda: cards.made(since=0.0, until=1.0, after=None),
+    ):
+        with pytest.raises(Transient, match="credentials"):
+            ask()
+
+
+def test_a_refund_that_the_gateway_is_working_on_is_asked_for_again(
+    server: CardServer, cards: HttpCards
+) -> None:
+    server.next_answers.append((409, b'{"error":"in_progress"}'))
+
+    with pytest.raises(Transient):
+        cards.refund("ch_1")
 
 
 @pytest.mark.parametrize("content", [b"", b"not json", b"[]", b'{"id":7}', b'{"id":""}', b"\xff"])
