@@ -84,7 +84,7 @@ def bench(model: Model) -> Bench:
 
 
 @pytest.mark.parametrize(("expression", "due"), [("rate(1 minute)", 19.5), ("cron(* * * * ? *)", 20)])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(fraction=st.integers(0, 50_000).map(lambda hundredths: hundredths / 100_000))
 @example(fraction=0.2845)
 @example(fraction=0.4996)

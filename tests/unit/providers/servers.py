@@ -15,10 +15,12 @@ from typing import Any, ClassVar
 from aiosmtpd.controller import Controller
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@contextmanager
+def refusing_address() -> Iterator[str]:
+    """Nobody listens there, and nobody else can meanwhile: the port is taken."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 @dataclass
@@ -156,15 +158,23 @@ class MailSink:
         return self.data_answer
 
 
+class _MailController(Controller):
+    """Listens at a port of its own from the start, instead of one that was free a moment ago."""
+
+    def _create_server(self) -> Any:
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.port = listening.getsockname()[1]
+        return self.loop.create_server(self._factory_invoker, sock=listening, ssl=self.ssl_context)
+
+
 @contextmanager
 def mail_sink(tls: ssl.SSLContext | None = None, scheme: str = "smtp") -> Iterator[MailSink]:
     """With `tls`, the server offers STARTTLS, or begins with TLS if it is at `smtps`."""
     sink = MailSink()
-    port = free_port()
     at_once, offered = (tls, None) if scheme == "smtps" else (None, tls)
-    controller = Controller(sink, hostname="127.0.0.1", port=port, tls_context=offered, ssl_context=at_once)
+    controller = _MailController(sink, hostname="127.0.0.1", tls_context=offered, ssl_context=at_once)
     controller.start()
-    sink.url = f"{scheme}://127.0.0.1:{port}"
+    sink.url = f"{scheme}://127.0.0.1:{controller.port}"
     try:
         yield sink
     finally:

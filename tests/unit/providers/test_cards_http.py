@@ -12,7 +12,7 @@ from handlers.providers.cards_http import HttpCards
 from handlers.shop.ports import CardDeclined, ChargeInProgress, PastCharge
 
 from .certificates import server_of
-from .servers import CardServer, card_server, dripping_server, free_port
+from .servers import CardServer, card_server, dripping_server, refusing_address
 
 
 @pytest.fixture
@@ -119,10 +119,8 @@ def test_a_yes_that_cannot_be_read_is_asked_for_again_later(
 
 
 def test_a_gateway_out_of_reach_is_transient() -> None:
-    cards = HttpCards(f"http://127.0.0.1:{free_port()}")
-
-    with pytest.raises(Transient, match="ConnectionRefusedError"):
-        cards.charge(1, "NGN", "tok", key="k1")
+    with refusing_address() as address, pytest.raises(Transient, match="ConnectionRefusedError"):
+        HttpCards(f"http://{address}").charge(1, "NGN", "tok", key="k1")
 
 
 def test_a_gateway_that_hangs_is_transient_after_the_timeout(server: CardServer) -> None:
@@ -143,7 +141,7 @@ def test_a_gateway_that_drips_is_transient_after_the_time_of_one_question() -> N
         with pytest.raises(Transient, match="TimeoutError"):
             cards.charge(1, "NGN", "tok", key="k1")
 
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 10
 
 
 def test_a_kept_connection_has_the_next_questions_time(server: CardServer) -> None:
