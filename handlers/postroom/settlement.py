@@ -26,7 +26,7 @@ from .records import (
 )
 from .redaction import trace
 from .retries import LONGEST_VISIBILITY_SECONDS, is_permanent, may_have_acted, retry_after_seconds
-from .storage import Delete, Item, Put, Store, Write
+from .storage import Delete, Item, Put, Store, Update, Write
 
 logger = logging.getLogger("postroom.consumer")
 
@@ -256,12 +256,22 @@ class Settlement(Generic[D]):
         """The delivery with its run counted beforehand, where the run may leave no trace of its own."""
         if self._claim:
             lease_until = self._now() + self.remaining_ms() / 1000 + LEASE_MARGIN_SECONDS
-            row = self.around.store.change(job_rows.claimed(delivery, lease_until, self._now()))
+            row = self._claimed(job_rows.claimed(delivery, lease_until, self._now()))
         elif delivery.crashed_before:
             row = self.around.store.change(job_rows.starting(delivery, self._now()))
         else:
             return delivery
         return delivery.with_row(row, counted=True)
+
+    def _claimed(self, claim: Update) -> Item:
+        try:
+            return self.around.store.change(claim)
+        except ConditionFailed as refused:
+            held = refused.old or {}
+            if all(held.get(name) == value for name, value in claim.set.items()):
+                # our own claim: the SDK sent it again after the answer to the first had got lost
+                return held
+            raise
 
     def _run(self, delivery: Delivery[D]) -> Commit:
         if delivery.fault:

@@ -8,11 +8,15 @@ import pytest
 
 from handlers.postroom import job_rows
 from handlers.postroom.aws.queue_entry import queue_handler
+from handlers.postroom.consumer import Consumer
 from handlers.postroom.errors import NotActed, ProviderError, Transient
 from handlers.postroom.jobs import Call, CallJob, InDoubt, Job, call_job
+from handlers.postroom.records import Record
 from handlers.postroom.retries import Jitter, RetryPolicy
+from handlers.postroom.settlement import Surroundings
+from tests.fakes import FakeStore, sending_twice
 
-from .conftest import THING_DONE, Invocation, ThingDone, World, sqs_record, thing
+from .conftest import NOW, THING_DONE, Invocation, ThingDone, World, sqs_record, thing
 
 POLICY = RetryPolicy(attempts=4, base_ms=1_000, jitter=Jitter.NONE)
 
@@ -113,6 +117,21 @@ def test_a_claim_that_died_in_doubt_is_left_to_a_person_where_the_author_says_de
     assert provider.acted == []
     row = world.job(subscriber="sms")
     assert (row["state"], row["failures"][0]["error"]) == ("dead", "CutOff")
+
+
+def test_a_claim_that_the_sdk_sent_twice_is_ours() -> None:
+    """Else a call that was never made would be left to a person as one that may have acted."""
+    store, provider = FakeStore(), Provider()
+    store.faults.on("write", sending_twice)
+    around = Surroundings(store, NOW.timestamp, lambda: 0.0, lambda _: None)
+    consumer: Consumer[ThingDone] = Consumer(claimed(InDoubt.DEAD), around, lambda call: call.fn(provider))
+
+    outcomes = consumer.handle(
+        [Record("m1", "handle", thing().to_json(), 1, NOW.timestamp(), "p1")], lambda: 30_000
+    )
+
+    assert outcomes["m1"].name == "completed"
+    assert provider.acted == ["thing-1001-done:sms"]
 
 
 @pytest.mark.parametrize("refusal", [ProviderError(429, "busy"), NotActed("connection refused")])
