@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handlers.postroom.aws.queue_entry import queue_handler
-from handlers.postroom.errors import AlreadyDone, Permanent
+from handlers.postroom.errors import AlreadyDone, Permanent, Transient
 from handlers.postroom.jobs import Call, Commit, CommitJob, Job, call_job, commit_job
 from handlers.postroom.retries import Jitter, RetryPolicy
 from handlers.postroom.storage import Key, Put, Update
@@ -138,6 +138,13 @@ def test_two_copies_in_one_batch_take_effect_once(world: World) -> None:
 
     assert failed == []
     assert ledger_points(world, 1001) == 204
+
+
+def test_a_message_twice_in_one_batch_that_comes_back_is_named_once(world: World) -> None:  # BATCH-5
+    busy = Scripted(failures={thing().id: [Transient("busy"), Transient("busy")]})
+    records = [sqs_record(thing(), message_id="a")] * 2
+
+    assert deliver(world, busy.job_type(), records) == ["a"]
 
 
 def test_an_effect_that_stands_although_its_marker_is_gone_completes_the_job(world: World) -> None:

@@ -89,12 +89,13 @@ def _measure(
 
 
 def batch_response(records: Sequence[Record], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
-    """Lambda deletes what is not listed here.
+    """Lambda deletes what is not listed here. A message that came twice in one batch is listed once.
 
     docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting
     """
-    kept = [record for record in records if outcomes[record.message_id].visibility_seconds is not None]
-    return {"batchItemFailures": [{"itemIdentifier": record.message_id} for record in kept]}
+    ids = dict.fromkeys(record.message_id for record in records)
+    kept = [one for one in ids if outcomes[one].visibility_seconds is not None]
+    return {"batchItemFailures": [{"itemIdentifier": one} for one in kept]}
 
 
 def _changes(records: Sequence[Record], outcomes: Mapping[str, Outcome]) -> list[Visibility]:
