@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from botocore.stub import Stubber
 
 from handlers.postroom.aws.stream_entry import stream_record
 from handlers.postroom.aws.tables import DynamoStore
+from handlers.postroom.aws.topic import SnsTopic
 from handlers.postroom.errors import Permanent, Transient
 from handlers.postroom.outbox import REFUSED, attributes
 from handlers.postroom.relay import (
@@ -119,6 +121,21 @@ def test_a_call_that_the_topic_will_never_take_is_taken_apart_and_only_its_culpr
     assert topic.published == ["thing-0-done", "thing-2-done"]
     [refused] = world.store.outstanding(REFUSED, int(NOW.timestamp() * 1000) + 1, 10)
     assert refused.pk == "thing-1"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("BatchRequestTooLong", Permanent), ("InvalidParameter", Transient), ("NotFound", Transient)],
+)
+def test_only_what_is_about_the_messages_condemns_them(
+    world: World, code: str, expected: type[Exception]
+) -> None:
+    """A mistake in the topic's name would else set aside all that there is."""
+    with Stubber(world.deployment.client("sns")) as sns:
+        sns.add_client_error("publish_batch", service_error_code=code, http_status_code=400)
+
+        with pytest.raises(expected):
+            SnsTopic(world.deployment).publish([Entry("{}", "thing.done", "p1")])
 
 
 def test_a_row_that_is_refused_and_gone_holds_up_nobody(

@@ -8,10 +8,8 @@ from ..relay import Entry, Rejection
 from .deployment import Deployment
 from .sdk_errors import code_of, no_success
 
-_NEVER = frozenset(
-    ("BatchRequestTooLong", "InvalidParameter", "ParameterValueInvalid", "ValidationException")
-)
-"""Refusals of a whole call for what is in it.
+_TOO_LONG = "BatchRequestTooLong"
+"""The one refusal of a whole call that can only be about what is in it: a wrong topic is a parameter, too.
 docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html#API_PublishBatch_Errors"""
 
 
@@ -36,7 +34,7 @@ class SnsTopic:
                 PublishBatchRequestEntries=[_entry(str(index), entry) for index, entry in enumerate(entries)],
             )
         except no_success() as error:
-            kind = Permanent if code_of(error) in _NEVER else Transient
+            kind = Permanent if code_of(error) == _TOO_LONG else Transient
             raise kind(f"the topic did not take a batch: {error}") from error
         return [_rejection(failure) for failure in answer.get("Failed", ())]
 
