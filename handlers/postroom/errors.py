@@ -100,6 +100,11 @@ class CancelledBecause(PostroomError):
         return self.code == "ConditionalCheckFailed"
 
     @property
+    def is_conflict(self) -> bool:
+        """Contention, not a condition: the same transaction may well go through in a moment."""
+        return self.code in {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+
+    @property
     def is_hopeless(self) -> bool:
         """Whether the write is refused for what it is: its size, a number out of range, a type of a key."""
         return self.code in {"ValidationError", "ItemCollectionSizeLimitExceeded"}

@@ -18,7 +18,6 @@ MAX_BYTES = 3_500_000
 """Below the limit of 4 MB by more than our estimate of an item's size can be off."""
 CONFLICT_TRIES = 3
 LONGEST_PAUSE_SECONDS = 0.1
-_CONFLICTS = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +44,6 @@ class Refusal:
     @property
     def write(self) -> Write:
         return self.prepared.writes[self.index]
-
-    @property
-    def is_conflict(self) -> bool:
-        """Contention, not a condition: the same transaction may well go through in a moment."""
-        return self.reason.code in _CONFLICTS
 
     def verdict(self) -> "Verdict":
         """A condition is for the job's settlement to read; anything else says nothing of the job's state."""
@@ -95,11 +89,11 @@ class GroupCommit:
         if not culprits:
             yield from self._bisect(group, cancelled, tries)
             return
-        conflict = any(refusal.is_conflict for refusal in culprits.values())
+        conflict = any(refusal.reason.is_conflict for refusal in culprits.values())
         again = []
         for number, job in enumerate(group):
             refusal = culprits.get(number)
-            if refusal is None or (refusal.is_conflict and tries > 1):
+            if refusal is None or (refusal.reason.is_conflict and tries > 1):
                 again.append(job)
             else:
                 yield job, refusal.verdict()

@@ -43,23 +43,12 @@ def completed(delivery: Delivery[Any], result: Result, now: float, *, runs: int 
 
 
 def expired(delivery: Delivery[Any], now: float) -> Update:
-    return Update(
-        delivery.row_key,
-        set={**_identity(delivery), **_ended("expired", now)},
-        remove=_WHILE_OPEN,
-        condition=UNSETTLED,
-    )
+    return _unrun(delivery, "expired", now)
 
 
 def withdrawn(delivery: Delivery[Any], reason: Withdrawn, now: float) -> Update:
     """End a job whose work was taken back, as its own delivery has found out; the row says why."""
-    why = redact(str(reason))[:_MESSAGE_CHARACTERS]
-    return Update(
-        delivery.row_key,
-        set={**_identity(delivery), **_ended("cancelled", now), "why": why},
-        remove=_WHILE_OPEN,
-        condition=UNSETTLED,
-    )
+    return _unrun(delivery, "cancelled", now, why=redact(str(reason))[:_MESSAGE_CHARACTERS])
 
 
 def failed(delivery: Delivery[Any], error: BaseException, *, dead: bool, now: float) -> Update:
@@ -74,11 +63,9 @@ def given_up(delivery: Delivery[Any], error: BaseException, now: float) -> Updat
     `delivery` was read from the dead-letter queue, which is no run. Whoever has touched the row since it was
     read knows better, so the write is then refused.
     """
-    seen = (delivery.row or {}).get("messageId")
-    unchanged = Absent("messageId") if seen is None else Compare("messageId", "=", seen)
     entry = failure(error, delivery.attempts_before, now)
     update = _told(delivery, entry, delivery.unexplained_receives, dead=True, now=now)
-    return replace(update, condition=AllOf((UNSETTLED, unchanged)))
+    return replace(update, condition=AllOf((UNSETTLED, _as_seen(delivery, "messageId"))))
 
 
 def _told(delivery: Delivery[Any], entry: Item, runs: int, *, dead: bool, now: float) -> Update:
@@ -135,7 +122,7 @@ def claimed(delivery: Delivery[Any], lease_until: float, now: float) -> Update:
             "starting": delivery.record.receive_count,
         },
         add={"attempts": delivery.uncounted_attempts},
-        condition=AllOf((UNSETTLED, _claim_as_seen(delivery))),
+        condition=AllOf((UNSETTLED, _as_seen(delivery, "leaseUntil"))),
     )
 
 
@@ -152,16 +139,24 @@ def cancelled(key: Key, owner: str, now: float) -> Update:
 def called_off(delivery: Delivery[Any], now: float) -> Update:
     """End a job that its owner has asked to stop: its own delivery has found that out before a run."""
     why = {"why": _MAY_HAVE_ACTED} if is_cut_off(delivery) else {}
+    update = _unrun(delivery, "cancelled", now, **why)
+    return replace(update, condition=AllOf((UNSETTLED, _as_seen(delivery, "leaseUntil"))))
+
+
+def _unrun(delivery: Delivery[Any], state: str, now: float, **more: str) -> Update:
     return Update(
         delivery.row_key,
-        set={**_identity(delivery), **_ended("cancelled", now), **why},
+        set={**_identity(delivery), **_ended(state, now), **more},
         remove=_WHILE_OPEN,
-        condition=AllOf((UNSETTLED, _claim_as_seen(delivery))),
+        condition=UNSETTLED,
     )
 
 
 def cancelling(key: Key, owner: str, now: float) -> Update:
-    """Ask for a cancellation where the effect may be under way: the next delivery ends the job unrun."""
+    """Ask for a cancellation where the effect may be under way: the next delivery ends the job unrun.
+
+    A claimed call that was cut off, and must not be repeated, ends dead all the same.
+    """
     return Update(
         key,
         set={"owner": owner, "cancelling": int(now * 1000), "expires": _expires(now)},
@@ -237,10 +232,10 @@ def failure(error: BaseException, attempt: int, now: float) -> Item:
     return entry
 
 
-def _claim_as_seen(delivery: Delivery[Any]) -> Condition:
-    """Holds while nobody has claimed the job since its row was read."""
-    seen = (delivery.row or {}).get("leaseUntil")
-    return Absent("leaseUntil") if seen is None else Compare("leaseUntil", "=", seen)
+def _as_seen(delivery: Delivery[Any], name: str) -> Condition:
+    """Holds while the attribute is what it was when the row was read: nobody else has taken the job on."""
+    seen = (delivery.row or {}).get(name)
+    return Absent(name) if seen is None else Compare(name, "=", seen)
 
 
 def _identity(delivery: Delivery[Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def park(delivery: Delivery[Any], store: Store, now: float) -> bool:
         )
     except TransactionCancelled as cancelled:
         turn = cancelled.reasons[2]
-        if turn is not None and turn.code == "ConditionalCheckFailed":
+        if turn is not None and turn.is_condition:
             return False
         raise
     return True

@@ -164,7 +164,8 @@ class _Connection(http.client.HTTPConnection):
             self.sock.settimeout(self.deadline.left())
         super().send(data)
 
-    def response_class(  # type: ignore[override] # called as the class would be
+    # http.client only calls it, with the connection, and a method knows the deadline that a class cannot
+    def response_class(  # type: ignore[override]
         self, connection: socket.socket, **more: Any
     ) -> http.client.HTTPResponse:
         answer = http.client.HTTPResponse(connection, **more)

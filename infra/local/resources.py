@@ -162,8 +162,7 @@ def _start(account: Account, expression: str) -> float | None:
         times = parse(expression, "UTC", now_ms)
     except ExpressionError:
         return None
-    due_ms = times.next_after(now_ms) if isinstance(times, Rate) else None
-    return None if due_ms is None else due_ms / MILLISECONDS
+    return (now_ms + times.every_ms) / MILLISECONDS if isinstance(times, Rate) else None
 
 
 def _secret(account: Account, logical_id: str, _properties: Properties) -> Made:

@@ -211,9 +211,9 @@ def test_a_server_that_proves_who_it_is_gets_its_mails(
 def test_a_server_that_hangs_is_transient_after_the_timeout() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        mailer = SmtpMailer(f"smtp://127.0.0.1:{port}", "shop@example.com", total_seconds=0.05)
+        mailer = SmtpMailer(f"smtp://127.0.0.1:{port}", "shop@example.com", total_seconds=0.3)
 
-        with pytest.raises(Transient, match=r"SMTPServerDisconnected|TimeoutError"):
+        with pytest.raises(Transient, match="SMTPServerDisconnected"):
             mailer.send(MAIL, key=KEY)
 
 
@@ -224,13 +224,13 @@ def test_a_server_out_of_reach_is_transient() -> None:
 
 def test_a_server_that_drips_is_transient_after_the_time_of_one_mail() -> None:
     with dripping_server(b"220-still here\r\n", every_seconds=0.05) as address:
-        mailer = SmtpMailer(f"smtp://{address}", "shop@example.com", total_seconds=0.2)
+        mailer = SmtpMailer(f"smtp://{address}", "shop@example.com", total_seconds=0.3)
         begun = time.monotonic()
 
-        with pytest.raises(Transient, match=r"SMTPServerDisconnected|TimeoutError"):
+        with pytest.raises(Transient, match="SMTPServerDisconnected"):
             mailer.send(MAIL, key=KEY)
 
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 2
 
 
 def test_silence_and_a_new_conversation_take_no_more_time_than_one_mail_has(sink: MailSink) -> None:
